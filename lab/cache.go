@@ -11,19 +11,19 @@ import (
 	"path/filepath"
 )
 
-// ErrNoData is what an experiment fails with, wrapped, whose data is not there, such as a file that
-// has to be fetched first. A report says so and goes on.
-var ErrNoData = errors.New("data that is not there")
+// ErrNoData, wrapped, is the error of an experiment whose data is missing, for example a file that must be fetched
+// first. A report notes it and continues.
+var ErrNoData = errors.New("data is missing")
 
 // Cache keeps results in a folder, a file each, by experiment and parameters.
 type Cache struct {
 	Dir string
-	// Version stands for the program that measures: what another version found is not used.
+	// Version identifies the program that measures. Results of other versions are not used.
 	Version string
 }
 
-// Load returns the result of a trial with the parameters that it has, if one is kept. A file that
-// cannot be read as a result is as good as none.
+// Load returns the kept result of a trial with its present parameters. It returns false if there is none, or if the
+// file is not a readable result.
 func (c Cache) Load(t *Trial) (*Result, bool) {
 	text, err := os.ReadFile(c.file(t))
 	if err != nil {
@@ -36,7 +36,7 @@ func (c Cache) Load(t *Trial) (*Result, bool) {
 	return result, true
 }
 
-// Store keeps the result of a trial. A write that is cut short leaves what was there before.
+// Store keeps the result of a trial. If the write fails, an earlier result stays.
 func (c Cache) Store(t *Trial, result *Result) error {
 	text, err := json.Marshal(result)
 	if err != nil {
@@ -52,8 +52,7 @@ func (c Cache) Store(t *Trial, result *Result) error {
 	return os.Rename(name+".new", name)
 }
 
-// file returns the name of a trial's file. A parameter that names a file stands for its size and time
-// too.
+// file returns the name of a trial's file. If a parameter names a file, that file's size and time count too.
 func (c Cache) file(t *Trial) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", c.Version)
@@ -66,7 +65,7 @@ func (c Cache) file(t *Trial) string {
 	return filepath.Join(c.Dir, t.experiment.Name+"-"+hex.EncodeToString(h.Sum(nil)[:8])+".json")
 }
 
-// fileOf returns what a value that names a file says of it, else nil.
+// fileOf returns the information on the file that value names, or nil.
 func fileOf(value any) fs.FileInfo {
 	name, ok := value.(string)
 	if !ok || name == "" {

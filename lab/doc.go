@@ -1,10 +1,10 @@
 // Package lab is the bench on which policies are compared: experiments that run the live policies on
 // simulated or recorded worlds, and put what was measured beside what was published.
 //
-// An Experiment declares its parameters as flags and fills a Result: rows, in the order and with the
-// columns in which they are added; comparisons, each a published and a measured number with the
-// difference that is allowed; claims, confirmed or denied; plots, as data. The Result prints as a
-// table or as one JSON object. So a new experiment is one function:
+// An Experiment declares its parameters as flags and fills a Result. A Result has rows; comparisons of a published
+// with a measured number, each with a tolerance; claims, confirmed or denied; and plots, as data. Rows and columns
+// keep the order in which they are added. The Result prints as a table or as one JSON object. So a new experiment is
+// one function:
 //
 //	func Coin() lab.Experiment {
 //		return lab.Experiment{
@@ -25,9 +25,8 @@
 //		}
 //	}
 //
-// Experiments live in packages of their own below this one, one each, and are listed in the command.
-// Each runs by itself and alone decides what it measures; randomness comes from its seed, so that the
-// same parameters give the same rows. Repeat makes independent runs, and Estimate the mean of what they
-// gave with Student's interval of confidence: a simulation is held to theory by that interval and not
-// by a guessed tolerance.
+// Each experiment has its own package below this one, and the command lists it. An experiment decides alone what it
+// measures. Its randomness comes from its seed, so the same parameters give the same rows. Repeat makes independent
+// runs. Estimate returns their mean with Student's confidence interval. A simulation is compared with theory by that
+// interval, not by a guessed tolerance.
 package lab

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// span is a length of time as a flag: in Go's units, and d for days of 24 hours.
+// span is a duration as a flag, in Go's units or in d, days of 24 hours.
 type span time.Duration
 
-// Duration declares a parameter that is a length of time, such as 36h or 2191.5d.
+// Duration declares a parameter that is a duration, such as 36h or 2191.5d.
 func Duration(flags *pflag.FlagSet, name string, value time.Duration, usage string) *time.Duration {
 	flags.Var((*span)(&value), name, usage)
 	return &value

@@ -10,15 +10,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Interval is a mean of independent runs and its interval of confidence, Mean ± Half.
+// Interval is the mean of independent runs with its confidence interval, Mean ± Half.
 type Interval struct {
 	Mean, Half float64
 }
 
-// Estimate returns the mean of independent samples with the interval that holds the true mean in a
-// share confidence of all cases, by Student's t with n-1 degrees of freedom: the samples are taken for
-// normal, as means over long runs are. Of one sample the interval is infinite, of none the mean NaN.
-// It panics unless 0 < confidence < 1.
+// Estimate returns the mean of n independent samples with its confidence interval, by Student's t with n-1 degrees of
+// freedom. The interval holds the true mean in a share confidence of all cases. It assumes normal samples, as means
+// over long runs nearly are. With one sample the interval is infinite; with none the mean is NaN. It panics unless 0
+// < confidence < 1.
 func Estimate(samples []float64, confidence float64) Interval {
 	if !(confidence > 0 && confidence < 1) {
 		panic(fmt.Sprintf("lab: Estimate: confidence %v: want more than 0 and less than 1", confidence))
@@ -38,13 +38,13 @@ func (i Interval) Holds(x float64) bool { return math.Abs(x-i.Mean) <= i.Half }
 // String returns "mean ± half".
 func (i Interval) String() string { return fmt.Sprintf("%.6g ± %.2g", i.Mean, i.Half) }
 
-// Random returns the source of randomness of one run: the same for the same seed and number, and
-// independent of all others.
+// Random returns the source of randomness of one run. It depends only on seed and run, and is independent of other
+// runs'.
 func Random(seed uint64, run int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(run))) }
 
-// Repeat makes independent runs of measure, which returns the same number of values each time, and
-// returns what they gave: samples[i][j] is the i-th value of run j. Run j draws from Random(seed, j).
-// It tells out of each run, and stops at the first error or when ctx ends.
+// Repeat makes independent runs of measure, which must return the same number of values each time. samples[i][j] is
+// the i-th value of run j, which draws from Random(seed, j). Repeat reports progress to out after each run. It stops
+// at the first error or when ctx ends.
 func Repeat(ctx context.Context, out *Result, runs int, seed uint64, measure func(rng *rand.Rand) ([]float64, error)) (samples [][]float64, err error) {
 	for j := range runs {
 		if err := ctx.Err(); err != nil {

@@ -11,20 +11,20 @@ import (
 type Experiment struct {
 	Name       string // one word, as a user types it
 	Summary    string // one line, beginning with a verb
-	Reproduces string // which table, figure or claim of which paper; empty for none
+	Reproduces string // the paper's table, figure or claim; empty for none
 
-	// Prepare declares the parameters in flags, each with its unit in the usage, and returns what
-	// runs with the values that they have once they are parsed. Every call stands for itself.
+	// Prepare declares the parameters in flags, each with its unit in the usage. The Runner that it
+	// returns runs with the parsed values. Calls are independent of one another.
 	Prepare func(flags *pflag.FlagSet) Runner
 
-	// Quick are the arguments of a run of a few seconds, for a report in a hurry: "--runs=5".
+	// Quick are the arguments of a run of a few seconds, for a quick report: "--runs=5".
 	Quick []string
 }
 
-// Runner measures, and tells out what it finds. It ends soon after ctx does, with its error.
+// Runner measures and adds its results to out. When ctx ends it soon returns the error of ctx.
 type Runner func(ctx context.Context, out *Result) error
 
-// ParameterError says that a parameter's value is no good.
+// ParameterError says that a parameter has an invalid value.
 type ParameterError struct {
 	Name  string // of the flag, without dashes
 	Value any
@@ -36,7 +36,7 @@ func (e *ParameterError) Error() string {
 	return fmt.Sprintf("--%s %v: want %s", e.Name, e.Value, e.Want)
 }
 
-// Trial is an experiment whose parameters are being set.
+// Trial is an experiment with its parameters.
 type Trial struct {
 	experiment Experiment
 	flags      *pflag.FlagSet
@@ -50,18 +50,18 @@ func (e Experiment) New() *Trial {
 	return &Trial{experiment: e, flags: flags, run: e.Prepare(flags)}
 }
 
-// Flags returns the parameters, in the order in which they were declared, to be shown and parsed.
+// Flags returns the parameters in the order of their declaration, to show or parse them.
 func (t *Trial) Flags() *pflag.FlagSet { return t.flags }
 
-// Parameters returns the parameters with the values that they have now.
+// Parameters returns the parameters with their present values.
 func (t *Trial) Parameters() Row {
 	var row Row
 	t.flags.VisitAll(func(f *pflag.Flag) { row = append(row, parameter(f)) })
 	return row
 }
 
-// Run runs the trial. progress, if not nil, hears how far it is, from the goroutine that measures.
-// A failed run has no result; a parameter that is no good is a *ParameterError.
+// Run runs the trial. It calls progress, if not nil, from the goroutine that measures. If a run fails the result is
+// nil. The error for an invalid parameter is a *ParameterError.
 func (t *Trial) Run(ctx context.Context, progress func(Progress)) (*Result, error) {
 	out := &Result{Experiment: t.experiment.Name, Parameters: t.Parameters(), progress: progress}
 	if err := t.run(ctx, out); err != nil {
@@ -70,13 +70,13 @@ func (t *Trial) Run(ctx context.Context, progress func(Progress)) (*Result, erro
 	return out, nil
 }
 
-// Progress says how far a run is.
+// Progress says how far a run has come.
 type Progress struct {
-	Doing       string // "" or what is going on, such as a policy's name
-	Done, Total int    // in steps of the experiment's own; Total is 0 if it is not known
+	Doing       string // the present activity, such as a policy's name, or ""
+	Done, Total int    // in the experiment's own steps; Total is 0 if unknown
 }
 
-// String returns "policy 3/20", or what of it is known.
+// String returns "policy 3/20", without the parts that are unknown.
 func (p Progress) String() string {
 	switch {
 	case p.Total == 0:

@@ -9,26 +9,25 @@ import (
 	"strings"
 )
 
-// Report is a page about some experiments.
+// Report is an HTML page about some experiments.
 type Report struct {
 	Title    string
-	Preface  string // what ran, where and when
+	Preface  string // the program, machine and time
 	Chapters []Chapter
 }
 
-// Chapter is what a report says of one experiment.
+// Chapter is the part of a report about one experiment.
 type Chapter struct {
 	Experiment Experiment
-	Command    string  // that gives these results again
+	Command    string  // reproduces the results
 	Result     *Result // nil if there is none
-	Missing    string  // why there is none
+	Missing    string  // why there is no result
 }
 
 //go:embed report.html
 var page string
 
-// Write writes the report as one HTML page, which needs nothing else: no script, no network. Plots are
-// drawn in it.
+// Write writes the report as one HTML page with its plots. It needs no other file, no script and no network.
 func (r Report) Write(w io.Writer) error {
 	t, err := template.New("report").Parse(page)
 	if err != nil {
@@ -45,7 +44,7 @@ func (r Report) Write(w io.Writer) error {
 	return t.Execute(w, view)
 }
 
-// reportView is what the page shows.
+// reportView is the data of the page's template.
 type reportView struct {
 	Title, Preface string
 	Chapters       []chapterView
@@ -60,7 +59,7 @@ type chapterView struct {
 	Comparisons, Claims, Rows          tableView
 }
 
-// tableView is a table as the page shows it.
+// tableView is the data of a table.
 type tableView struct {
 	Header []string
 	Lines  []lineView
@@ -68,7 +67,7 @@ type tableView struct {
 
 type lineView struct {
 	Cells []cellView
-	Mark  Verdict // of the line; empty for none
+	Mark  Verdict // of the row; empty for none
 }
 
 type cellView struct {
@@ -124,7 +123,7 @@ func (c Chapter) view() (chapterView, error) {
 	return v, nil
 }
 
-// inline returns a picture as part of a page, with a name for those who hear the page read.
+// inline returns a picture as part of a page, with a label for screen readers.
 func inline(picture []byte, title string) template.HTML {
 	if i := bytes.Index(picture, []byte("<svg ")); i >= 0 {
 		picture = picture[i:]

@@ -25,7 +25,7 @@ func samplePage(t *testing.T) string {
 	var out bytes.Buffer
 	err = Report{Title: "A <report>", Preface: "Made for a test.", Chapters: []Chapter{
 		{Experiment: sample(), Command: "freshet lab run sample", Result: result},
-		{Experiment: missing, Command: "freshet lab run missing", Missing: "histories.csv: data that is not there"},
+		{Experiment: missing, Command: "freshet lab run missing", Missing: "histories.csv: data is missing"},
 	}}.Write(&out)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"<title>A &lt;report&gt;</title>", "freshet lab run sample", `<tr class="agrees"><td>cost<td class="right">0.2<td class="right">–<td class="right">0.25`,
 		`<tr class="denied"><td>b is cheap<td>denied<td>1 of 2`, `aria-label="p"`, "<summary>All 2 rows</summary>",
-		"There is no result: histories.csv: data that is not there", "<dt>page_count</dt><dd>3</dd>",
+		"There is no result: histories.csv: data is missing", "<dt>page_count</dt><dd>3</dd>",
 		`<a href="#sample">sample</a><td>Fill every part of a result<td class="right">1 of 2<td class="right">0 confirmed, 1 denied`,
 	} {
 		if !strings.Contains(text, want) {

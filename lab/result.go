@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Result is what an experiment found. Its JSON is one object, "experiment", "parameters" and "rows"
-// first.
+// Result is the result of an experiment. Its JSON is one object that begins with "experiment", "parameters" and
+// "rows".
 type Result struct {
 	Experiment  string       `json:"experiment"`
 	Parameters  Row          `json:"parameters"`
@@ -19,25 +19,24 @@ type Result struct {
 	progress func(Progress)
 }
 
-// Parameter adds what a run found its parameters to mean, such as how many pages a web has, or replaces
-// a parameter's value by what it came to.
+// Parameter sets a parameter in the result. A run uses it for facts such as a web's number of pages, or to replace a
+// value such as "all" by its meaning.
 func (r *Result) Parameter(name string, value any) {
 	r.Parameters = slices.DeleteFunc(r.Parameters, func(f Field) bool { return f.Name == name })
 	r.Parameters = append(r.Parameters, makeRow([]any{name, value})...)
 }
 
-// Row adds a row: names, in lower case with _ and with their unit at the end, and values alternately.
+// Row adds a row of alternating names and values. Names are lower case with _ and end in their unit.
 //
 //	out.Row("order", "length", "connections", 64, "duration_s", 187542.0)
 //
-// An Interval as value makes two columns, the second with half its width. It panics if the pairs are
-// not whole.
+// An Interval as value makes two columns, the second with half its width. Row panics if a name or value is missing.
 func (r *Result) Row(pairs ...any) { r.Rows = append(r.Rows, makeRow(pairs)) }
 
 // Compare adds a comparison.
 func (r *Result) Compare(c Comparison) { r.Comparisons = append(r.Comparisons, c) }
 
-// Claim adds a claim of the paper's and whether it holds here, with the figures that show it.
+// Claim adds a claim of the paper and whether it holds here, with the figures as evidence.
 func (r *Result) Claim(claim string, holds bool, evidence string, args ...any) {
 	verdict := Denied
 	if holds {
@@ -49,14 +48,14 @@ func (r *Result) Claim(claim string, holds bool, evidence string, args ...any) {
 // Plot adds a plot.
 func (r *Result) Plot(p Plot) { r.Plots = append(r.Plots, p) }
 
-// Progress tells who listens how far the run is.
+// Progress reports progress to the caller of Trial.Run.
 func (r *Result) Progress(doing string, done, total int) {
 	if r.progress != nil {
 		r.progress(Progress{doing, done, total})
 	}
 }
 
-// Verdict says how a comparison or a claim came out.
+// Verdict is the outcome of a comparison or a claim.
 type Verdict string
 
 // The verdicts: on a comparison, and on a claim.
@@ -67,20 +66,19 @@ const (
 	Denied    Verdict = "denied"
 )
 
-// Comparison is a number that was published, or a reference, beside the measured one. One of Published and Reference is
-// set.
+// Comparison is a measured number with a published or a reference number. Either Published or Reference is set.
 type Comparison struct {
 	What      string   `json:"what"`
-	Source    string   `json:"source"`              // where the number stands: "Table I", "closed form"
+	Source    string   `json:"source"`              // the number's source: "Table I", "closed form"
 	Published *float64 `json:"published,omitempty"` // as the paper prints it
-	// of theory, or of a program that is independent of the measured one
+	// from theory, or from an independent program
 	Reference *float64 `json:"reference,omitempty"`
 	Measured  float64  `json:"measured"`
-	// the largest difference that agrees: half an interval, or as rounded in print
+	// the largest difference that agrees: half an interval, or the rounding in print
 	Tolerance float64 `json:"tolerance"`
 }
 
-// Expected returns the number that the measured one is compared with.
+// Expected returns the published or reference number.
 func (c Comparison) Expected() float64 {
 	if c.Published != nil {
 		return *c.Published
@@ -96,7 +94,7 @@ func (c Comparison) Verdict() Verdict {
 	return Differs
 }
 
-// Claim is what a paper says in words, and whether it holds here.
+// Claim is a statement of a paper, and whether it holds here.
 type Claim struct {
 	Claim    string  `json:"claim"`
 	Verdict  Verdict `json:"verdict"`

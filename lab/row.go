@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Row is named values in an order, which JSON and tables keep.
+// Row holds named values. JSON and tables keep their order.
 type Row []Field
 
 // Field is one value of a row: a string, a bool, a number, or a slice of numbers. NaN and infinities
@@ -21,11 +21,11 @@ type Field struct {
 	Value any
 }
 
-// makeRow returns the row of alternately names and values. An Interval makes two columns: the mean under
-// its name, and half the interval's width under the name with "_ci".
+// makeRow returns the row of alternating names and values. An Interval makes two columns: the mean under its name,
+// and half the interval's width under the name with "_ci".
 func makeRow(pairs []any) Row {
 	if len(pairs)%2 != 0 {
-		panic(fmt.Sprintf("lab: Row: %d names and values: want them alternately", len(pairs)))
+		panic(fmt.Sprintf("lab: Row: %d names and values: want alternating names and values", len(pairs)))
 	}
 	row := make(Row, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
@@ -68,7 +68,7 @@ func parameter(f *pflag.Flag) Field {
 	return Field{name, text}
 }
 
-// number returns the int64, uint64 or float64 that a text stands for, or the text.
+// number returns text as an int64, uint64 or float64, or text itself if it is no number.
 func number(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i
@@ -100,7 +100,7 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// finite returns nil for a number that JSON has no word for, and v else.
+// finite returns nil for NaN and infinities, which JSON cannot express, and v otherwise.
 func finite(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -117,7 +117,7 @@ func finite(v any) any {
 	return v
 }
 
-// UnmarshalJSON reads an object of values that are no objects, and keeps their order.
+// UnmarshalJSON reads an object and keeps the order of its values. No value may be an object.
 func (r *Row) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -139,7 +139,7 @@ func (r *Row) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// plain returns a decoded value as a row has it.
+// plain returns a decoded value as a row stores it.
 func plain(value any) any {
 	switch v := value.(type) {
 	case json.Number:

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// The picture's measures, in pixels of its own.
+// The sizes of the picture, in its own pixels.
 const (
 	pictureWidth  = 640.0
 	plotLeft      = 70.0
@@ -24,11 +24,10 @@ const (
 	legendColumns = 2
 )
 
-// colors are told apart by most of those who don't see all of them (Okabe and Ito 2008).
+// colors can be told apart by most people with a colour vision deficiency (Okabe and Ito 2008).
 var colors = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c7828"}
 
-// SVG returns the plot as a picture: the curves, and below them what each stands for. The error says
-// which series is at fault.
+// SVG returns the plot as an SVG picture, with a legend below the curves. The error names the invalid series.
 func (p Plot) SVG() ([]byte, error) {
 	var all points
 	series := make([]points, len(p.Series))
@@ -66,7 +65,7 @@ type point struct{ x, y, half float64 }
 
 type points []point
 
-// points returns the points of a series that can be drawn.
+// points returns the points of a series that can be drawn, or an error if X, Y and Error differ in length.
 func (p Plot) points(s Series) (points, error) {
 	if len(s.X) != len(s.Y) || len(s.Error) > 0 && len(s.Error) != len(s.X) {
 		return nil, fmt.Errorf("%d x, %d y and %d errors: want as many", len(s.X), len(s.Y), len(s.Error))
@@ -113,8 +112,8 @@ type scale struct {
 	ticks     []float64
 }
 
-// newScale returns a scale from low to high, widened to whole ticks. Of no value it goes from 0 to 1,
-// or from 1 to 10.
+// newScale returns a scale from low to high, widened to whole ticks. Without any value it goes from 0 to 1, or from 1
+// to 10 if it is logarithmic.
 func newScale(low, high float64, log bool, from, to float64) scale {
 	s := scale{from: from, to: to, log: log}
 	if log {
@@ -148,7 +147,7 @@ func newScale(low, high float64, log bool, from, to float64) scale {
 	return s
 }
 
-// niceStep returns the least of 1, 2, 2.5 and 5 times a power of ten that is not below step.
+// niceStep returns the least number at or above step that is 1, 2, 2.5 or 5 times a power of ten.
 func niceStep(step float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(step)))
 	for _, nice := range []float64{1, 2, 2.5, 5} {
@@ -166,7 +165,7 @@ func (s scale) at(v float64) float64 {
 	return s.from + (v-s.low)/(s.high-s.low)*(s.to-s.from)
 }
 
-// drawing is a picture in the making.
+// drawing is a picture that is being drawn.
 type drawing struct {
 	out  bytes.Buffer
 	x, y scale
@@ -199,7 +198,7 @@ func (d *drawing) axes(p Plot) {
 	d.text(0, 0, "middle", fmt.Sprintf(` transform="translate(16 %g) rotate(-90)"`, (plotTop+plotBottom)/2), p.Y.Label)
 }
 
-// room returns how much further down names reach than numbers do.
+// room returns the extra height of the names on the axis, compared with numbers.
 func (a Axis) room() float64 {
 	most := 0
 	for _, name := range a.Names {
@@ -224,7 +223,7 @@ func style(i int) string {
 	return s
 }
 
-// fewPoints is up to how many points of a line have marks.
+// fewPoints is the largest number of points for which a line shows marks.
 const fewPoints = 20
 
 func (d *drawing) curve(s Series, all points, stroke string) {
@@ -247,7 +246,7 @@ func (d *drawing) curve(s Series, all points, stroke string) {
 	}
 }
 
-// mark draws a point: a dot on a line, a ring where there is none.
+// mark draws a point: a dot on a line, a ring without a line.
 func (d *drawing) mark(s Series, x, y float64, stroke string) {
 	if s.Points {
 		d.printf(`<circle cx="%.1f" cy="%.1f" r="4.5" fill="none" stroke-width="1.5" %s/>`+"\n", x, y, stroke)
@@ -256,7 +255,7 @@ func (d *drawing) mark(s Series, x, y float64, stroke string) {
 	}
 }
 
-// key says what a series stands for.
+// key draws the legend entry of a series.
 func (d *drawing) key(s Series, x, y float64, stroke string) {
 	if s.Points {
 		d.mark(s, x+10, y-4, stroke)

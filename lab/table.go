@@ -136,7 +136,7 @@ func (t table) write(w io.Writer) error {
 	return nil
 }
 
-// WriteTable writes the rows, and what there is of comparisons and claims, as tables of text.
+// WriteTable writes the rows, and any comparisons and claims, as tables of text.
 func (r *Result) WriteTable(w io.Writer) error {
 	var err error
 	for i, t := range []table{rowTable(r.Rows), comparisonTable(r.Comparisons), claimTable(r.Claims)} {

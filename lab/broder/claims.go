@@ -6,7 +6,7 @@ import (
 	"freshet/lab"
 )
 
-// gap returns where curve a lies farthest above curve b, at sizes from 2^6 on, and by how much.
+// gap returns the largest distance of curve a above curve b and the size, at least 2^6, where it occurs.
 func (s *study) gap(a, b string) (most float64, log int) {
 	above, below := s.rates(a), s.rates(b)
 	most = math.Inf(-1)
@@ -18,7 +18,7 @@ func (s *study) gap(a, b string) (most float64, log int) {
 	return most, log
 }
 
-// edge returns the doubling of the size that saves CLOCK the largest share of its misses, and the share.
+// edge returns the doubling of the size that saves the largest share of CLOCK's misses, and that share.
 func (s *study) edge() (log int, share float64) {
 	rates := s.rates("clock")
 	for i := 1; i < len(rates); i++ {
@@ -29,7 +29,7 @@ func (s *study) edge() (log int, share float64) {
 	return log, share
 }
 
-// claims says which of the paper's claims hold on the study, and holds its bounds.
+// claims checks the paper's claims on the study, and the bounds.
 func (s *study) claims(out *lab.Result) {
 	clock, lru, least, random, static := s.rates("clock"), s.rates("lru"), s.rates("min"), s.rates("random"), s.rates("static")
 	if clock == nil || lru == nil || least == nil || random == nil || static == nil {
@@ -72,7 +72,7 @@ func (s *study) claims(out *lab.Result) {
 	}
 }
 
-// bounds holds what must be true on every trace.
+// bounds checks what must hold on every trace.
 func (s *study) bounds(claim func(text string, holds bool, evidence string, args ...any)) {
 	least := s.rates("min")
 	beaten, unequal := 0, 0

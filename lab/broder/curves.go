@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// curve is what a policy misses at each size of a study.
+// curve is the miss rate of a policy at each size of a study.
 type curve struct {
 	policy string
 	rates  []float64
@@ -27,7 +27,7 @@ type study struct {
 	curves   []curve
 }
 
-// newStudy runs all policies, several at a time, and tells out of each.
+// newStudy runs all policies, several at a time, and reports progress to out after each.
 func newStudy(ctx context.Context, out *lab.Result, name string, requests []weburl.Fingerprint, policies []string, logs []int, seed uint64) (*study, error) {
 	future := cache.Foresee(requests)
 	var popular []weburl.Fingerprint
@@ -92,7 +92,7 @@ func newStudy(ctx context.Context, out *lab.Result, name string, requests []webu
 // infinite is the miss rate of a cache that forgets nothing.
 func (s *study) infinite() float64 { return rate(s.distinct, len(s.requests)) }
 
-// rates returns a policy's curve, nil if it was not run.
+// rates returns a policy's curve, or nil if it was not run.
 func (s *study) rates(policy string) []float64 {
 	for _, c := range s.curves {
 		if c.policy == policy {

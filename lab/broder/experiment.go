@@ -40,15 +40,15 @@ func Experiment(source webs.Source) lab.Experiment {
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := &parameters{source: source}
 			flags.StringVar(&p.web, "web", "web-20k", "web to crawl: "+webs.Names())
-			flags.StringVar(&p.file, "trace", "", "recorded trace that takes the web's place")
+			flags.StringVar(&p.file, "trace", "", "recorded trace to use instead of a web")
 			flags.StringSliceVar(&p.policies, "policy", withoutInfinite(), "policies")
-			flags.StringSliceVar(&p.orders, "order", []string{"fifo", "length", "depth"}, "crawl orderings, the first of which is studied in full")
-			flags.IntVar(&p.from, "from", 5, "logarithm to base 2 of the least size, in entries")
-			flags.IntVar(&p.to, "to", 21, "logarithm of the largest")
+			flags.StringSliceVar(&p.orders, "order", []string{"fifo", "length", "depth"}, "crawl orderings; the first is studied in full")
+			flags.IntVar(&p.from, "from", 5, "smallest size, in entries, as a logarithm to base 2")
+			flags.IntVar(&p.to, "to", 21, "largest size, as a logarithm to base 2")
 			flags.IntVar(&p.processes, "processes", 0, "processes that share the web, of 500 threads each; 0: 4, and 1 of a recorded web")
-			flags.Float64Var(&p.adaptive, "adaptive-delay", 10, "from an answer to the next request to its host, as a multiple of what it took; 0: 15 s instead")
-			flags.IntVar(&p.requests, "requests", 0, "requests of a trace, 0 for all")
-			flags.Uint64Var(&p.seed, "seed", 1, "seed of resources, repeats and of the policy random")
+			flags.Float64Var(&p.adaptive, "adaptive-delay", 10, "pause between an answer and the next request to its host, as a multiple of the time that the answer took; 0: 15 s")
+			flags.IntVar(&p.requests, "requests", 0, "requests to use of a trace; 0: all")
+			flags.Uint64Var(&p.seed, "seed", 1, "seed of resources, repeats and the random policy")
 			return p.run
 		},
 	}
@@ -180,7 +180,7 @@ func (p *parameters) crawls(ctx context.Context, out *lab.Result, web *graph.Sto
 	return nil
 }
 
-// runFull studies a crawl's full and cross trace with all policies, and caches that are cut up.
+// runFull studies a crawl's full and cross trace with all policies, and divided caches.
 func (p *parameters) runFull(ctx context.Context, out *lab.Result, order string, t trace) (full *study, err error) {
 	out.Parameter("pages_fetched", t.pages)
 	full, err = newStudy(ctx, out, "full, "+order, t.full, p.policies, p.logs(), p.seed)
@@ -223,7 +223,7 @@ func (p *parameters) runCross(ctx context.Context, out *lab.Result, order string
 	return nil
 }
 
-// compare puts a whole full trace beside what an earlier study found on it.
+// compare puts the results of a complete full trace beside those of an earlier study.
 func (p *parameters) compare(out *lab.Result, full *study) {
 	switch {
 	case p.isReference("web-20k", 4):
@@ -239,7 +239,7 @@ func (p *parameters) isReference(web string, processes int) bool {
 	return p.web == web && p.processes == processes
 }
 
-// sharded compares one CLOCK with sixteen, chosen by fingerprint, of as many entries together.
+// sharded compares one CLOCK with sixteen that have as many entries together. The fingerprint chooses one of them.
 func sharded(out *lab.Result, s *study) {
 	worst, worstAt := 0.0, 0
 	whole := s.rates("clock")
@@ -272,8 +272,8 @@ func (p *parameters) runOrder(ctx context.Context, out *lab.Result, order string
 	return nil
 }
 
-// runSchemes tells what process 0 sends to the others under each partitioning function, and what is left of
-// it behind a sender's cache.
+// runSchemes measures, for each partitioning function, how many links process 0 sends to the others and how many of
+// them pass a sender's cache.
 func (p *parameters) runSchemes(out *lab.Result, crawl *crawled) {
 	const entries = 1 << 16
 	for _, s := range schemes() {

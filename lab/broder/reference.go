@@ -6,14 +6,13 @@ import (
 	"freshet/lab"
 )
 
-// reference is what an earlier study of the same model found on a trace. Its web-20k (16.1 million requests,
-// 1.98 million distinct) is of a generator of its own for the same distributions: another differs in the
-// second digit, and what must agree is order and shape. Its real sites are the same, with speeds of their own
-// and another extractor of links (real-14: 4.80 million requests, 74,190 distinct; real-split: 4.83 million,
-// 74,510).
+// reference holds the results of an earlier study of the same model on a trace. Its web-20k (16.1 million requests,
+// 1.98 million distinct) came from another generator with the same distributions. So the second digit differs; the
+// order of the policies and the shape of the curves must agree. Its real sites are the same, with other server speeds
+// and another link extractor (real-14: 4.80 million requests, 74,190 distinct; real-split: 4.83 million, 74,510).
 type reference struct {
 	infinite  float64
-	tolerance float64           // the difference of miss rates that is allowed
+	tolerance float64           // largest difference of miss rates that agrees
 	rates     map[int][]float64 // by the size's logarithm, in order of referencePolicies
 }
 

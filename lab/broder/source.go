@@ -43,7 +43,7 @@ func (p *parameters) crawl(ctx context.Context, out *lab.Result, web *graph.Stor
 	return c, err
 }
 
-// fifo is the paper's ordering: pages go as they are discovered, in a host and among hosts.
+// fifo is the paper's ordering: pages go in the order of discovery, within a host and among hosts.
 type fifo struct{}
 
 // PageOrder returns 0 for all.
@@ -70,8 +70,8 @@ type link struct {
 	resource bool
 }
 
-// carried appends all links of a page in order: as they were recorded, or with what a synthetic web lacks.
-// What is no page counts as its page's site's.
+// carried appends all links of a page in order. A recorded web has them all; for a synthetic one, appendLinks adds
+// resources and repeats. A link that leads to no page counts for the site of the linking page.
 func (c *crawled) carried(dst []link, page, site uint32) []link {
 	names, recorded := c.web.Carried(page)
 	if !recorded {
@@ -87,9 +87,9 @@ func (c *crawled) carried(dst []link, page, site uint32) []link {
 	return dst
 }
 
-// appendLinks appends all links of a page in order. The web has only what a page links to once; resources
-// (15 % of the links, three in five of them shared by the site's pages) and repeats (after every link
-// others of the page, with probability 0.3 each) are added, the same ones every time.
+// appendLinks appends all links of a page in order. The web has each link of a page once, and no resources.
+// appendLinks adds resources (15 % of the links; the site's pages share three in five of them) and repeats (after
+// every link, others of the page, with probability 0.3 each). It adds the same ones every time.
 func (c *crawled) appendLinks(dst []link, page, site uint32, targets []uint32) []link {
 	rng := rand.New(rand.NewPCG(c.seed, uint64(page)))
 	shared := 3 + uint32(mix(c.seed^uint64(site)<<32)%8)
@@ -132,7 +132,7 @@ func name(kind uint64, of, number uint32) weburl.Fingerprint {
 	return weburl.Fingerprint(max(1, mix(mix(kind<<32|uint64(of))^uint64(number))))
 }
 
-// mix is a hash of 64 bits that loses nothing (the finisher of SplitMix64).
+// mix is a bijective hash of 64 bits (the finisher of SplitMix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -140,13 +140,13 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// scheme says which process owns a URL: what Cho calls the partitioning function.
+// scheme says which process owns a URL. Cho calls it the partitioning function.
 type scheme struct {
 	name  string
 	owner func(fp weburl.Fingerprint, site uint32) uint64
 }
 
-// hostsPerDomain is how many neighbouring sites of a web are one owner's.
+// hostsPerDomain is how many neighbouring sites of a web belong to one domain.
 const hostsPerDomain = 4
 
 func schemes() []scheme {
@@ -157,7 +157,7 @@ func schemes() []scheme {
 	}
 }
 
-// trace is what process 0 is asked.
+// trace holds the requests of process 0.
 type trace struct {
 	full  []weburl.Fingerprint
 	cross []weburl.Fingerprint // of these, what other processes own

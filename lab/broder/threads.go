@@ -10,7 +10,7 @@ import (
 	"freshet/weburl"
 )
 
-// assign returns which thread made each fetch, when the thread that was idle last goes first.
+// assign returns the thread of each fetch. A fetch goes to the idle thread that finished last.
 func assign(fetches []discovery.Fetch) (by []uint16) {
 	by = make([]uint16, len(fetches))
 	order := make([]int, len(fetches)) // by start; fetches are by end
@@ -35,7 +35,7 @@ func assign(fetches []discovery.Fetch) (by []uint16) {
 	return by
 }
 
-// perThread returns the miss rate when every thread has a cache of its own, of so many entries in all.
+// perThread returns the miss rate if every thread has its own cache. Together the caches have that many entries.
 func perThread(t trace, entries int) float64 {
 	n := max(threads, int(slices.Max(t.by))+1)
 	caches := make([]cache.Policy, n)
@@ -51,10 +51,11 @@ func perThread(t trace, entries int) float64 {
 	return rate(misses, len(t.full))
 }
 
-// shards is into how many caches split by fingerprint cuts one.
+// shards is the number of caches that split uses.
 const shards = 16
 
-// split returns the miss rate when the fingerprint chooses one of sixteen caches, of so many entries in all.
+// split returns the miss rate if the fingerprint chooses one of sixteen caches. Together the caches have that many
+// entries.
 func split(requests []weburl.Fingerprint, entries int) float64 {
 	var caches [shards]cache.Policy
 	for i := range caches {
@@ -76,5 +77,5 @@ func rate(misses, requests int) float64 {
 	return float64(misses) / float64(requests)
 }
 
-// random is the chance of the RANDOM policy of a size.
+// random returns the source of randomness of the RANDOM policy of a size.
 func random(seed uint64, size int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(size))) }

@@ -7,7 +7,7 @@ import (
 	"freshet/lab"
 )
 
-// claims says which of the paper's claims hold on the web, as far as the crawls tell, and how ours compares.
+// claims checks the paper's claims on the web, as far as the crawls allow, and compares our orderings.
 func (b *bench) claims(p *parameters) {
 	for _, r := range p.connections {
 		b.claimAbove("length", "depth", r)
@@ -82,9 +82,9 @@ func (b *bench) claimOurs(name string, r int, delay float64) {
 		"%.0f s against %.0f s; the bound is %.0f s", ours.duration, length.duration, max(b.bounds.site, b.bounds.size))
 }
 
-// reference sets the crawls beside those of an earlier study of the same model. Its generator was another
-// for the same distributions, and so were the speeds that it drew for the real sites: the third digit
-// differs, and 0.02 is allowed. It numbered those by name, and its cash was plain.
+// reference compares the crawls with those of an earlier study of the same model. That study had another generator
+// with the same distributions, and drew other speeds for the real sites. So the third digit differs, and a difference
+// of 0.02 is allowed. It numbered the real sites by name, and its cash was plain.
 func (b *bench) reference(web string) {
 	for _, ref := range references(web) {
 		l, ok := b.get(ref.order, ref.connections)

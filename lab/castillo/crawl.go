@@ -15,7 +15,7 @@ type crawled struct {
 	connections int
 	world       *world
 	result      discovery.Result
-	fetches     []discovery.Fetch // of pages, misses left out, in the order in which the answers ended
+	fetches     []discovery.Fetch // of pages, without misses, by the end of the answer
 	depths      []uint16          // at which the pages became known, by page
 	curve       []float64         // PageRank fetched with 0, 1, … pages
 }
@@ -47,8 +47,8 @@ func (c *crawled) at(share float64) float64 {
 	return c.curve[int(math.Round(share*float64(len(c.fetches))))]
 }
 
-// mean returns the mean height of the curve, by where it ends: 1 unless there are pages that no link leads
-// to.
+// mean returns the mean height of the curve, divided by its last value. That value is 1 unless no link leads to some
+// pages.
 func (c *crawled) mean() (mean float64) {
 	for _, y := range c.curve[1:] {
 		mean += y
@@ -71,8 +71,8 @@ func (c *crawled) series(name string) lab.Series {
 	return s
 }
 
-// active returns the mean number of active fetchers and their bytes/s in each of n equal parts of the time
-// from the start to end.
+// active divides the time from 0 to end into n equal parts. It returns the mean number of active fetchers in each
+// part, and their bytes/s.
 func (c *crawled) active(end float64, n int) (robots, bandwidth lab.Series) {
 	width := end / float64(n)
 	robots.Y, bandwidth.Y = make(lab.Numbers, n), make(lab.Numbers, n)

@@ -32,7 +32,7 @@ func (p *parameters) flags(flags *pflag.FlagSet) {
 	flags.IntVar(&p.sites, "sites", 300, "sites of the web synthetic")
 	flags.IntSliceVar(&p.connections, "connections", []int{1, 64, 256}, "r: fetchers")
 	p.delay = lab.Duration(flags, "delay", 15*time.Second, "w: from the end of an answer to the next connection to its site")
-	flags.Uint64Var(&p.seed, "seed", 0, "added to the seed that a web has: of its links, or of a real one's speeds")
+	flags.Uint64Var(&p.seed, "seed", 0, "added to the web's own seed, which draws the links of a synthetic web and the server speeds of a real one")
 }
 
 // Experiment returns the comparison of orderings on the source's webs.
@@ -46,15 +46,15 @@ func Experiment(source webs.Source) lab.Experiment {
 			p := &parameters{source: source}
 			p.flags(flags)
 			flags.StringSliceVar(&p.orders, "order", []string{"all"}, "orderings: all, or some of optimal, "+frontier.OrderingNames())
-			flags.IntVar(&p.perConnection, "per-connection", 1, "k: pages on a connection")
+			flags.IntVar(&p.perConnection, "per-connection", 1, "k: pages per connection")
 			flags.Float64Var(&p.bandwidth, "bandwidth", 0, "B: bytes/s of the crawler's link; 0: no limit")
-			flags.Uint64Var(&p.seeds, "seeds", 1, "webs to crawl, each with the next seed")
+			flags.Uint64Var(&p.seeds, "seeds", 1, "number of webs to crawl, each with the next seed")
 			return p.compare
 		},
 	}
 }
 
-// everyOrder are the orderings that "all" stands for: M as in the paper, as shares of its pages.
+// everyOrder returns the orderings that "all" stands for. Each M is the same share of the pages as in the paper.
 func everyOrder() []string {
 	return []string{"optimal", "depth", "length", "batch:0.3%", "batch:1.4%", "batch:2.9%",
 		"partial:0.3%", "partial:1.4%", "partial:2.9%", "in-links", "opic", "cash-sum"}
@@ -96,7 +96,7 @@ func (p *parameters) options(r int) discovery.Options {
 	return discovery.Options{Connections: r, Delay: *p.delay, PerConnection: p.perConnection, Bandwidth: p.bandwidth}
 }
 
-// compare crawls by every ordering with every number of fetchers, on every web.
+// compare crawls every web by every ordering with every number of fetchers.
 func (p *parameters) compare(ctx context.Context, out *lab.Result) error {
 	if err := p.validate(); err != nil {
 		return err
@@ -129,17 +129,17 @@ func (p *parameters) compare(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// bench is what was measured on one web.
+// bench holds the measurements of one web.
 type bench struct {
 	out    *lab.Result
 	web    string
 	bounds bounds
 	lines  []line
 	curves []lab.Series // one a line
-	days   *crawled     // the crawl by length with most fetchers, which stands for the paper's real one
+	days   *crawled     // the crawl by length with the most fetchers, compared with the paper's real crawl
 }
 
-// line is what is kept of a crawl.
+// line holds what bench keeps of a crawl.
 type line struct {
 	order       string
 	connections int
@@ -149,7 +149,7 @@ type line struct {
 	duration    float64 // s
 }
 
-// add adds a crawl, as a row too.
+// add adds a crawl and its row.
 func (b *bench) add(c *crawled, seed uint64) {
 	l := line{c.order, c.connections, c.series("").Y, c.mean(), c.time(0.5), c.result.Duration}
 	b.lines = append(b.lines, l)
@@ -167,7 +167,7 @@ func (b *bench) add(c *crawled, seed uint64) {
 	}
 }
 
-// get returns what was measured of an ordering, and whether it was.
+// get returns the line of an ordering with r fetchers, and whether there is one.
 func (b *bench) get(order string, r int) (line, bool) {
 	for _, l := range b.lines {
 		if l.order == order && l.connections == r {

@@ -6,7 +6,7 @@ import (
 	"freshet/lab"
 )
 
-// plot draws Figures 5 and 6, a picture for each number of fetchers, and Figures 10 to 12.
+// plot draws Figures 5 and 6, with one plot per number of fetchers, and Figures 10 to 12.
 func (b *bench) plot(connections []int) {
 	for _, r := range connections {
 		p := lab.Plot{Title: fmt.Sprintf("%s, r = %d (Figures 5, 6): PageRank by pages fetched", b.web, r),
@@ -26,8 +26,8 @@ func (b *bench) plot(connections []int) {
 
 const daysOfPaper = 8
 
-// progress draws Figures 10 and 11. The paper's crawl took eight days; this one's time is cut in as many
-// parts, up to the first day on which all but one page in a hundred are there.
+// progress draws Figures 10 and 11. The paper's crawl took eight days. So this crawl is divided into eight parts,
+// which end when 99 % of the pages are there.
 func (b *bench) progress(c *crawled) {
 	length := c.time(0.99) / daysOfPaper
 	title := fmt.Sprintf("%s, length, r = %d ", b.web, c.connections)

@@ -12,7 +12,7 @@ import (
 	"freshet/sim/discovery"
 )
 
-// Parallel returns the experiment on fetchers, bandwidth and pages a connection, on the source's webs.
+// Parallel returns the experiment that varies fetchers, bandwidth and pages per connection, on the source's webs.
 func Parallel(source webs.Source) lab.Experiment {
 	return lab.Experiment{
 		Name:       "castillo-parallel",
@@ -27,7 +27,7 @@ func Parallel(source webs.Source) lab.Experiment {
 	}
 }
 
-// parallel crawls with every bandwidth, pages a connection and number of fetchers.
+// parallel crawls with every bandwidth, number of pages per connection and number of fetchers.
 func (p *parameters) parallel(ctx context.Context, out *lab.Result) error {
 	if err := p.validate(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (p *parameters) parallel(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// table is Table I for one number of pages a connection.
+// table is Table I for one number of pages per connection.
 type table struct {
 	*parameters
 	out           *lab.Result
@@ -57,7 +57,7 @@ type table struct {
 	perConnection int
 	one           map[float64]*crawled // with one fetcher, by bandwidth
 	robots, bytes []lab.Series
-	ample         float64 // mean active fetchers to half of the pages, of the most, at 2·10⁷ bytes/s
+	ample         float64 // mean active fetchers until half of the pages are there, with the most fetchers, at 2·10⁷ bytes/s
 	gain          float64 // largest speed-up to the end at 2,000 bytes/s
 }
 
@@ -86,7 +86,7 @@ func (t *table) row(ctx context.Context, published speedUp) error {
 	return nil
 }
 
-// add adds a crawl beside the one by a single fetcher.
+// add compares a crawl with the one by a single fetcher.
 func (t *table) add(c, single *crawled, published speedUp, b bounds) {
 	whole, half := single.result.Duration/c.result.Duration, single.time(0.5)/c.time(0.5)
 	active := c.busy(0.5)
@@ -123,7 +123,7 @@ func (t *table) add(c, single *crawled, published speedUp, b bounds) {
 		Source: "Table I", Published: new(printed), Measured: value, Tolerance: printed / 10})
 }
 
-// finish draws the figures and says what the paper claims.
+// finish draws the figures and checks the paper's claims.
 func (t *table) finish() {
 	name, figure := fmt.Sprintf("%s, k = %d", t.web, t.perConnection), "Figure 8"
 	if t.perConnection > 1 {
@@ -149,7 +149,7 @@ func plotSites(out *lab.Result, web string, w *world) {
 		Y: lab.Axis{Label: "pages", Log: true}, Series: []lab.Series{ranked("sites", w.siteSizes())}})
 }
 
-// plotBatch draws Figure 7: over how many sites a batch in the middle of a crawl spreads, 3 pages in 100.
+// plotBatch draws Figure 7: how a batch of 3 % of the pages, in the middle of a crawl, spreads over sites.
 func plotBatch(out *lab.Result, web string, c *crawled) {
 	n := len(c.fetches)
 	pages := make([]float64, c.world.Sites())
@@ -162,7 +162,7 @@ func plotBatch(out *lab.Result, web string, c *crawled) {
 		Y: lab.Axis{Label: "pages", Log: true}, Series: []lab.Series{ranked(name, pages)}})
 }
 
-// ranked is a series of falling values by rank, at ranks evenly spaced by logarithm.
+// ranked returns a series of falling values by rank, at ranks evenly spaced on a logarithmic axis.
 func ranked(name string, values []float64) lab.Series {
 	s := lab.Series{Name: name}
 	for rank := 1; rank <= len(values) && values[rank-1] > 0; rank = max(rank+1, rank*21/20) {

@@ -2,17 +2,17 @@ package castillo
 
 const referenceSource = "an earlier study of the model"
 
-// reference is what the earlier study found with w = 15 s and k = 1.
+// reference is a result of the earlier study, with w = 15 s and k = 1.
 type reference struct {
 	order       string
 	connections int
-	shares      [8]float64 // at referencePercents; 0 where it says nothing
+	shares      [8]float64 // at referencePercents; 0 if unknown
 	mean        float64
 }
 
 var referencePercents = [8]int{1, 5, 10, 20, 30, 50, 70, 90}
 
-// references returns what it found on the web of that name.
+// references returns the study's results on the web of that name.
 func references(web string) []reference {
 	switch web {
 	case "web-5k":
@@ -25,8 +25,7 @@ func references(web string) []reference {
 	return nil
 }
 
-// onWebBig lacks optimal, opic and cash-sum, of which the study says only the mean, and not of how many
-// fetchers.
+// onWebBig leaves out optimal, opic and cash-sum: the study gives only their means, without the number of fetchers.
 func onWebBig() []reference {
 	return []reference{
 		{"length", 1, [8]float64{.103, .169, .214, 0, .369, 0, 0, 0}, .564},
@@ -82,8 +81,8 @@ func onWeb5k() []reference {
 
 // speedUp is a row of the paper's Table I.
 type speedUp struct {
-	bandwidth   float64 // taken for bytes/s
-	one         float64 // r = 1, which reads well only as time by that with the largest bandwidth
+	bandwidth   float64 // read as bytes/s
+	one         float64 // r = 1; read as the time divided by that with the largest bandwidth
 	many, crowd float64 // r = 64 and 256
 }
 

@@ -13,7 +13,7 @@ import (
 	"freshet/weburl"
 )
 
-// world is a web and what its pages are worth.
+// world is a web and the importance of its pages.
 type world struct {
 	*graph.Stored
 	worth []float64 // PageRank in the whole web, by page; 0 for a miss
@@ -40,7 +40,7 @@ func (p *parameters) readWeb(ctx context.Context, run uint64) (*graph.Stored, er
 	return web, err
 }
 
-// reachable says of each page whether links lead to it from the homes.
+// reachable says for each page whether links lead to it from the home pages.
 func (w *world) reachable() []bool {
 	reached := make([]bool, w.Pages())
 	var waiting []uint32
@@ -63,10 +63,10 @@ func (w *world) reachable() []bool {
 	return reached
 }
 
-// bounds are times in s that no crawl of all reachable pages beats.
+// bounds are lower bounds, in s, for a crawl of all reachable pages.
 type bounds struct {
 	size float64 // all bytes at the crawler's bandwidth, T* = ΣP/B; 0 without a limit
-	site float64 // the slowest site, asked as often as politeness lets
+	site float64 // the slowest site, asked as often as politeness allows
 }
 
 // bounds returns them for n_s reachable pages of site s: ⌈n_s/k⌉·(latency + w) + their bytes at the site's rate − w.
@@ -99,7 +99,7 @@ func (w *world) bounds(delay time.Duration, perConnection int, bandwidth float64
 	return b
 }
 
-// optimal returns the ordering that knows what the pages are worth.
+// optimal returns the ordering that knows the importance of the pages.
 func (w *world) optimal() frontier.Ordering {
 	return frontier.Optimal{Worth: func(f weburl.Fingerprint) float64 {
 		return w.worth[discovery.PageOf(weburl.Link{Fingerprint: f})]

@@ -40,7 +40,7 @@ func Experiment() lab.Experiment {
 			p := new(parameters)
 			flags.IntVar(&p.sites, "sites", 30, "sites of the web")
 			flags.Float64Var(&p.share, "budget-share", 0.5, "requests a day per page of the web, new pages included")
-			flags.IntVar(&p.days, "days", 40, "days that are crawled; the second half is scored")
+			flags.IntVar(&p.days, "days", 40, "days to crawl; the second half is scored")
 			flags.StringSliceVar(&p.policies, "policy", []string{"all"}, "policies: all, or some of "+strings.Join(policies.Names(), ", "))
 			p.delay = lab.Duration(flags, "delay", 15*time.Second, "w: from the end of an answer to the next connection to its site")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the web and of its changes")
@@ -49,7 +49,7 @@ func Experiment() lab.Experiment {
 	}
 }
 
-// check returns the chosen policies, or what is wrong with the parameters.
+// check returns the chosen policies, or an error if a parameter is invalid.
 func (p *parameters) check() (chosen []string, err error) {
 	for _, name := range p.policies {
 		switch {
@@ -107,13 +107,13 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// story is a crawl and what it was like on the way.
+// story is a crawl and the samples taken during it.
 type story struct {
 	result  discovery.Result
 	samples []discovery.Sample
 }
 
-// crawl crawls and keeps fresh.
+// crawl crawls the web and keeps it fresh by the named policy.
 func (p *parameters) crawl(ctx context.Context, web *graph.Stored, name string) (s story, err error) {
 	budget := max(1, int64(math.Round(p.share*float64(web.Pages())))) // requests a day
 	policy, err := policies.New(name, policies.Setting{Budget: float64(budget) / day, Interval: day, Random: lab.Random(p.seed, 2)})
@@ -146,7 +146,7 @@ func (p *parameters) crawl(ctx context.Context, web *graph.Stored, name string) 
 	return s, nil
 }
 
-// series returns the truth and what was believed, by days.
+// series returns the true and the believed freshness, by day.
 func (s story) series(name string) (true, believed lab.Series) {
 	true.Name, believed.Name = name, name+", believed"
 	for _, sample := range s.samples {
@@ -164,7 +164,7 @@ type score struct {
 	apart           float64 // |true - believed|
 }
 
-// scored returns the score of the samples after a time.
+// scored returns the mean of the samples after a time.
 func (s story) scored(after float64) (mean score) {
 	n := 0.0
 	for _, sample := range s.samples {

@@ -1,9 +1,9 @@
-// Package gate is the experiment that runs a simulated crawl whose pages have to be processed, with each rule
-// for the number of fetchers: the live fleet.Controller stands before the live frontier.
+// Package gate is the experiment that runs a simulated crawl with a queue of pages to process, under each rule for
+// the number of fetchers. The live fleet.Controller says how many may fetch from the live frontier.
 //
-// The cost is Liu and Nain's (2005): γ times the share of time in which a worker starves, and the pages a
-// second that fetchers would have brought had they not waited for a place in the queue. The model takes the
-// supply of pages for endless; here the web ends, sites are asked politely, and the controller measures λ and μ.
+// The cost is that of Liu and Nain (2005): γ times the share of time in which a worker starves, plus the pages per
+// second that are lost because fetchers wait for a place in the queue. The model assumes an endless supply of pages.
+// Here the web ends, sites are asked politely, and the controller measures λ and μ.
 package gate
 
 import (
@@ -40,12 +40,12 @@ func Experiment() lab.Experiment {
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
 			flags.IntVar(&p.sites, "sites", 300, "sites of the web")
-			flags.IntVar(&p.pages, "pages", 5000, "pages that are fetched")
+			flags.IntVar(&p.pages, "pages", 5000, "pages to fetch")
 			flags.StringSliceVar(&p.rules, "fleet", []string{"auto", "static", "2", "4", "8", "16", "64"}, "rules: auto, static or numbers of fetchers")
 			flags.IntVar(&p.connections, "connections", 64, "r: the most fetchers")
-			flags.IntVar(&p.queue, "queue", 32, "K: places of the queue, that of the page in processing included")
-			flags.Float64Var(&p.gamma, "gamma", 100, "γ: cost of a second of starvation, in pages; 0: a hundred times as many as are processed")
-			p.time = lab.Duration(flags, "processing", 100*time.Millisecond, "mean time of a page in processing")
+			flags.IntVar(&p.queue, "queue", 32, "K: places of the queue, including that of the page in processing")
+			flags.Float64Var(&p.gamma, "gamma", 100, "γ: cost of a second of starvation, in pages; 0: 100 times the pages processed a second")
+			p.time = lab.Duration(flags, "processing", 100*time.Millisecond, "mean processing time of a page")
 			flags.Float64Var(&p.variation, "variation", 1, "squared coefficient of variation of that time, of a gamma law; 1: exponentially distributed")
 			p.delay = lab.Duration(flags, "delay", time.Second, "w: from the end of an answer to the next connection to its site")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the web and of the processing")
@@ -89,7 +89,7 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 		}
 		gamma := p.gamma
 		if gamma == 0 {
-			gamma = 10 / p.time.Seconds()
+			gamma = 100 / p.time.Seconds() // as the controller has it
 		}
 		starvation := r.Fleet.Starved / r.Duration
 		loss := float64(r.Fetched) / r.Busy * r.Fleet.Waited / r.Duration

@@ -22,6 +22,24 @@ func TestExperiment(t *testing.T) {
 	}
 }
 
+// TestDefaultGamma holds that --gamma 0 has the cost by which the controller decides: γ = 100 μ.
+func TestDefaultGamma(t *testing.T) {
+	cost := func(gamma string) any {
+		trial := Experiment().New()
+		if err := trial.Flags().Parse([]string{"--pages=300", "--fleet=4", "--processing=100ms", gamma}); err != nil {
+			t.Fatal(err)
+		}
+		result, err := trial.Run(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Rows[0].Get("cost_pages_per_s")
+	}
+	if got, want := cost("--gamma=0"), cost("--gamma=1000"); got != want {
+		t.Errorf("cost %v, want %v", got, want)
+	}
+}
+
 func TestWrongParameters(t *testing.T) {
 	for arg, want := range map[string]string{
 		"--sites=0": "--sites 0", "--pages=0": "--pages 0", "--connections=0": "--connections 0", "--queue=1": "--queue 1",

@@ -2,20 +2,20 @@ package lam
 
 import "math"
 
-// bound returns a freshness that no scheduler exceeds in the long run, even one that knows every page's
-// rate: over clients, or over data. It holds for subscribers alone, and for a run so long that it does not
-// matter that they started with everything.
+// bound returns a freshness, over clients or over data, that no scheduler exceeds in the long run, even if it knows
+// every page's rate. It holds only without downloaders, and for a run so long that the complete copies at the start
+// do not matter.
 //
-// It holds the sendings to the capacity on average only, with a price ν a second of sending, and then every
-// chunk stands alone. It is all fresh when it has been sent, and Poisson changes do not remember, so its
-// sendings make equal cycles; with d pages stale it loses V·d a second, which grows within a cycle, so the best
-// instant to send is the first at which V·d reaches the average loss: when m pages are stale, for some m. With
-// t_j the mean time in which j are, a cycle of m loses the average
+// The bound respects the capacity only on average, by a price ν for a second of sending. Then every chunk is a
+// problem of its own. A chunk is all fresh when it has been sent, and Poisson changes have no memory, so sendings
+// make equal cycles. With d stale pages the chunk loses V·d a second. This grows within a cycle. So the best time to
+// send is when V·d first reaches the average loss: when m pages are stale, for some m. Let t_j be the mean time
+// during which j pages are stale. Then the average loss of a cycle with m is
 //
 //	(ν·length + V·Σ_{j<m} j·t_j) / Σ_{j<m} t_j,
 //
-// never sending V·pages. For every ν ≥ 0 the sum of the chunks' least losses minus ν is a loss that cannot be
-// avoided; the greatest of these, over ν, is the bound.
+// and without any sending V·pages. For every ν ≥ 0, the sum of the chunks' least losses, minus ν, is a loss that no
+// scheduler avoids. The largest over all ν gives the bound.
 func (w *world) bound(overData bool) float64 {
 	value := w.values(overData)
 	stale := make([][]float64, len(w.chunks))
@@ -53,8 +53,8 @@ func (w *world) bound(overData bool) float64 {
 	return 1 - loss
 }
 
-// leastLoss returns what a chunk loses a second at the best number of stale pages to send it at, the price
-// included, and the part of the time in which it is being sent.
+// leastLoss returns the least loss per second of a chunk, including the price, over all numbers of stale pages at
+// which to send it. used is the share of time in which the chunk is being sent.
 func leastLoss(value, price, length float64, stale []float64) (loss, used float64) {
 	loss = value * float64(len(stale))
 	var cycle, area float64
@@ -68,9 +68,9 @@ func leastLoss(value, price, length float64, stale []float64) (loss, used float6
 	return loss, used
 }
 
-// staleTimes returns the mean time, in s, in which j of some pages are stale before j+1 are, for each j below
-// their number, if all are fresh at first and change as Poisson processes with these mean intervals: the integral of
-// the probability that j have changed, over a logarithmic grid from a second to 30,000 years.
+// staleTimes returns, for each j below the number of pages, the mean time in s during which exactly j of them are
+// stale. All are fresh at first, and change as Poisson processes with these mean intervals. The time is the integral
+// of the probability that j have changed, on a logarithmic grid from a second to 30,000 years.
 func staleTimes(means []float64) []float64 {
 	const step = 0.25
 	times := make([]float64, len(means))
@@ -93,7 +93,7 @@ func staleTimes(means []float64) []float64 {
 	return times
 }
 
-// values returns, by chunk, what one fresh page adds to the freshness of all.
+// values returns, by chunk, how much one fresh page adds to the total freshness.
 func (w *world) values(overData bool) []float64 {
 	value := make([]float64, len(w.chunks))
 	all := 0.0

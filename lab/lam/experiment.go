@@ -14,13 +14,13 @@ import (
 	"freshet/lab"
 )
 
-// published are the paper's schedulers that it evaluates, and all what there is.
+// published are the schedulers that the paper evaluates; all are those that the experiment can run.
 var (
 	published = []string{"circular", "popularity", "rq", "rxc"}
 	all       = []string{"circular", "popularity", "rq", "rxw", "rxc", "rxc-ideal", "lifetime"}
 )
 
-// A summary is what the runs of one scheduler on all seeds show: by run.
+// A summary holds the outcomes of one scheduler, one per seed.
 type summary struct {
 	scheduler string
 	outcomes  []*outcome
@@ -38,7 +38,7 @@ func freshnessAtWeek(o *outcome) float64      { return o.week }
 func delay(o *outcome) float64                { return o.delays.MeanAll }
 func unserved(o *outcome) float64             { return float64(o.delays.Unserved) }
 
-// delayFinished is NaN if nobody has finished.
+// delayFinished is the mean delay of the downloaders that have finished, or NaN if none has.
 func delayFinished(o *outcome) float64 {
 	if o.delays.Served == 0 {
 		return math.NaN()
@@ -61,7 +61,7 @@ func (s summary) mean(m metric) float64 {
 	return stat.Mean(values, nil)
 }
 
-// deviation returns the standard deviation of a metric between runs; 0 of one run.
+// deviation returns the standard deviation of a metric between runs, or 0 for one run.
 func (s summary) deviation(m metric) float64 {
 	if len(s.outcomes) < 2 {
 		return 0
@@ -69,7 +69,7 @@ func (s summary) deviation(m metric) float64 {
 	return stat.StdDev(s.of(m), nil)
 }
 
-// ahead returns by how much s is above other in a metric, on the same seeds, and the standard error.
+// ahead returns the mean of s minus that of other in a metric, on the same seeds, with its standard error.
 func (s summary) ahead(other summary, m metric) (difference, standardError float64) {
 	a, b := s.of(m), other.of(m)
 	for i := range a {
@@ -145,24 +145,24 @@ func Experiment() lab.Experiment {
 }
 
 func (p *parameters) declare(flags *pflag.FlagSet) {
-	flags.IntVar(&p.subscribers, "subscribers", 100, "clients who stay and want every change")
-	flags.IntVar(&p.downloaders, "downloaders", 0, "clients who come at the start and want one whole copy")
+	flags.IntVar(&p.subscribers, "subscribers", 100, "clients that stay and want every change")
+	flags.IntVar(&p.downloaders, "downloaders", 0, "clients that come at the start and want one whole copy")
 	flags.Float64Var(&p.meanSites, "mean-sites", 9, "sites that a client wants, on average")
 	p.changeInterval = lab.Duration(flags, "change-interval", 75*day*time.Second, "mean of the pages' mean times between changes")
-	flags.BoolVar(&p.same, "equal-rates", false, "let all pages change at one rate, not at rates of their own")
+	flags.BoolVar(&p.same, "equal-rates", false, "let all pages change at the same rate")
 	p.length = lab.Duration(flags, "duration", 75*day*time.Second, "length of a run")
-	flags.IntVar(&p.pagesPerChunk, "pages-per-chunk", 15, "pages that are sent as one")
+	flags.IntVar(&p.pagesPerChunk, "pages-per-chunk", 15, "pages that are sent together")
 	flags.Float64Var(&p.skew, "skew", 0, "share of requests that go to the hot twentieth of the sites, 0 to 1")
-	flags.BoolVar(&p.unicast, "unicast", false, "send each client a copy of its own, of the pages that somebody lacks")
-	flags.IntVar(&p.seeds, "seeds", 3, "runs, each with clients and changes of its own, the same for every scheduler")
+	flags.BoolVar(&p.unicast, "unicast", false, "send a separate copy to each client, of the pages that any client lacks")
+	flags.IntVar(&p.seeds, "seeds", 3, "number of runs; each draws new clients and changes, the same for every scheduler")
 	flags.Uint64Var(&p.seed, "seed", 1, "seed of all runs")
-	flags.StringVar(&p.schedulers, "scheduler", "all", "all, or some of "+strings.Join(all, ", ")+", with commas between")
-	flags.StringVar(&p.objective, "objective", "freshness", "of lifetime: freshness or age")
-	flags.StringVar(&p.over, "over", "clients", "of lifetime: clients or data")
-	p.patience = lab.Duration(flags, "patience", scheduler.DefaultPatience*time.Second, "of lifetime: what downloaders weigh, in fresh life of a subscriber's page")
+	flags.StringVar(&p.schedulers, "scheduler", "all", "all, or some of "+strings.Join(all, ", ")+", separated by commas")
+	flags.StringVar(&p.objective, "objective", "freshness", "for lifetime: freshness or age")
+	flags.StringVar(&p.over, "over", "clients", "for lifetime: clients or data")
+	p.patience = lab.Duration(flags, "patience", scheduler.DefaultPatience*time.Second, "for lifetime: the weight of downloaders, as fresh time of a subscriber's page")
 }
 
-// check returns the contenders that the flags ask for.
+// check returns the contenders that the flags name.
 func (p *parameters) check() ([]contender, error) {
 	p.interval, p.duration = p.changeInterval.Seconds(), p.length.Seconds()
 	wrong := func(name string, value any, want string) error {
@@ -221,8 +221,8 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// row returns what a scheduler's row shows: means over the seeds, then standard deviations between
-// them, time averages, and medians and 95th percentiles of the lags.
+// row returns a scheduler's row: means over the seeds, standard deviations between them, time averages, and medians
+// and 95th percentiles of the lags.
 func (s summary) row() []any {
 	decisions := func(o *outcome) float64 { return float64(o.sent) / o.took.Seconds() }
 	return []any{

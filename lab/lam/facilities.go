@@ -12,8 +12,8 @@ import (
 	"freshet/lab"
 )
 
-// Facilities returns the experiment with several facilities, each with a network of its own, of which one
-// fails: its clients resubmit to the others, with what they have.
+// Facilities returns the experiment with several facilities, each with its own network. One of them fails. Its
+// clients resubmit to the others and keep what they have.
 func Facilities() lab.Experiment {
 	return lab.Experiment{
 		Name:       "lam-facilities",
@@ -30,7 +30,7 @@ func Facilities() lab.Experiment {
 	}
 }
 
-// An outage is the experiment's parameters.
+// An outage holds the experiment's parameters.
 type outage struct {
 	parameters
 	facilities int
@@ -72,8 +72,8 @@ func (p *outage) run(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// fail runs the facilities. It returns the freshness over all clients just before the failure, a week
-// after it, and at the end; and the downloaders that nobody has served by then.
+// fail runs the facilities. It returns the freshness over all clients just before the failure, a week after it, and
+// at the end; and the number of downloaders that are still unserved at the end.
 func (p *outage) fail(ctx context.Context, w *world, c contender) (values [4]float64, err error) {
 	open := make([]*facility, p.facilities)
 	for i := range open {
@@ -111,8 +111,8 @@ func (p *outage) fail(ctx context.Context, w *world, c contender) (values [4]flo
 	return values, nil
 }
 
-// resubmit spreads the clients of a facility among others, with what they have. What was on its way to
-// them is lost.
+// resubmit spreads the clients of a facility among the others. They keep what they have; a chunk in transit to them
+// is lost.
 func resubmit(from *facility, to []*facility, now float64) {
 	for next, k := range slices.Collect(from.demand.Clients()) {
 		client := from.demand.Describe(k, now)
@@ -120,7 +120,7 @@ func resubmit(from *facility, to []*facility, now float64) {
 	}
 }
 
-// freshnessOf returns the freshness over the clients of some facilities together.
+// freshnessOf returns the freshness over all clients of the facilities.
 func freshnessOf(open []*facility, now float64) float64 {
 	var fresh, subscribers float64
 	for _, f := range open {

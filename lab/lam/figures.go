@@ -13,8 +13,8 @@ import (
 	"freshet/lab"
 )
 
-// Figures returns the experiment that makes the paper's Figures 4 to 9 and goes through its Tables 2 to 6,
-// and what the paper says of skew, of change intervals and of chunks, cell by cell.
+// Figures returns the experiment that draws the paper's Figures 4 to 9 and checks its Tables 2 to 6 cell by cell. It
+// also checks what the paper says about skew and change intervals, and varies the size of chunks.
 func Figures() lab.Experiment {
 	return lab.Experiment{
 		Name:       "lam-figures",
@@ -39,7 +39,7 @@ type figures struct {
 	done        map[load][]summary // points are in more than one figure or table
 }
 
-// ours are Lifetime's rows: one setting for each objective.
+// The rows of Lifetime: one setting for each objective.
 const (
 	oursFreshness     = "lifetime"
 	oursAge           = "lifetime, age"
@@ -66,7 +66,8 @@ func point(subscribers, downloaders int, meanSites float64) load {
 		interval: 75 * day, duration: 75 * day, pagesPerChunk: 15}
 }
 
-// measure returns what all contenders do on a load; ok is false if it is one to leave out.
+// measure returns the summaries of all contenders on a load. ok is false if the load has more subscribers than
+// --most.
 func (f *figures) measure(ctx context.Context, out *lab.Result, l load) (summaries []summary, ok bool, err error) {
 	if l.subscribers > f.most {
 		return nil, false, nil
@@ -113,7 +114,7 @@ func (f *figures) run(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// curves are one metric of some contenders.
+// curves describes a plot of one metric of some contenders.
 type curves struct {
 	title, y string
 	of       metric
@@ -175,7 +176,7 @@ func (f *figures) downloaders(ctx context.Context, out *lab.Result) error {
 	})
 }
 
-// A cell of a table: which of the paper's schedulers are best at a load.
+// A cell of a table names the best of the paper's schedulers at a load.
 type cell struct {
 	table string
 	load  load
@@ -185,7 +186,7 @@ type cell struct {
 	best  []string // any of these
 }
 
-// cells are those of Tables 2 to 6, each at a load within it.
+// cells returns the cells of Tables 2 to 6, each at a load within the cell.
 func cells() []cell {
 	var all []cell
 	add := func(table string, of metric, what string, low bool, l load, best ...string) {
@@ -224,8 +225,8 @@ func cells() []cell {
 	return all
 }
 
-// tables goes through the cells: one holds if a scheduler that it names is the best of the paper's, or not
-// behind it by more than a standard error on the same seeds.
+// tables checks the cells. A cell holds if a scheduler that it names is the best of the paper's, or is behind the
+// best by at most a standard error on the same seeds.
 func (f *figures) tables(ctx context.Context, out *lab.Result) error {
 	for _, c := range cells() {
 		summaries, ok, err := f.measure(ctx, out, c.load)
@@ -246,7 +247,7 @@ func (f *figures) tables(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// ranked returns the paper's schedulers, the best first.
+// ranked returns the summaries of the paper's schedulers, the best first.
 func ranked(summaries []summary, of metric, low bool) []summary {
 	var order []summary
 	for _, name := range published {
@@ -263,7 +264,7 @@ func ranked(summaries []summary, of metric, low bool) []summary {
 	return order
 }
 
-// listed shows the means of a metric: fractions as they are, times in days.
+// listed formats the means of a metric: fractions as they are, times in days.
 func listed(order []summary, of metric) string {
 	text := ""
 	for i, s := range order {
@@ -279,8 +280,8 @@ func listed(order []summary, of metric) string {
 	return text
 }
 
-// robustness goes through what the paper says changes little: request skew and change intervals; and
-// shows what it chose for convenience, the pages of a chunk.
+// robustness checks that request skew and change intervals change little, as the paper says. It also varies the pages
+// per chunk, which the paper chose for convenience.
 func (f *figures) robustness(ctx context.Context, out *lab.Result) error {
 	for _, n := range []int{100, 1000} {
 		base, ok, err := f.measure(ctx, out, point(n, 0, 9))
@@ -315,7 +316,7 @@ func (f *figures) robustness(ctx context.Context, out *lab.Result) error {
 	})
 }
 
-// ours holds Lifetime, one setting for each objective, to the paper's schedulers on the same seeds.
+// ours compares Lifetime, with one setting for each objective, with the paper's schedulers on the same seeds.
 func (f *figures) ours(ctx context.Context, out *lab.Result) error {
 	for _, n := range []int{100, 400, 1000, 3000} {
 		summaries, ok, err := f.measure(ctx, out, point(n, 0, 9))

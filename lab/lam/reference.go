@@ -7,8 +7,8 @@ import (
 	"freshet/lab"
 )
 
-// A reference is a number to stand beside a measured one: published, or of an independent simulation of
-// the same reading, whose spread between seeds is the tolerance.
+// A reference is a number to compare a measured one with. It was published, or it comes from an independent
+// simulation of the same reading. The tolerance is then the spread between that simulation's seeds.
 type reference struct {
 	subscribers, downloaders int
 	meanSites                float64
@@ -25,10 +25,10 @@ const (
 	figure9   = "Figure 9"
 	text52    = "section 5.1.2"
 	reading   = "reference simulation"
-	tolerance = 0.02 // of a published freshness: it was read off one run
+	tolerance = 0.02 // of a published freshness, which was read off a plot of one run
 )
 
-// metrics are the metrics of references, with their units: fractions and days.
+// metrics holds the metrics of the references, with their units: fractions and days.
 var metrics = map[string]struct {
 	of   metric
 	unit float64
@@ -43,7 +43,7 @@ var metrics = map[string]struct {
 	"unserved downloaders":       {unserved, 1},
 }
 
-// references are the numbers that there are for the base case.
+// references returns the known numbers for the base case.
 func references() []reference {
 	refs := []reference{
 		{1000, 0, 9, "circular", "freshness over clients", 0.53, tolerance, figure4},
@@ -121,12 +121,12 @@ func references() []reference {
 	return refs
 }
 
-// base reports whether all but the clients is as in Table 1.
+// base reports whether everything but the clients is as in Table 1.
 func (l load) base() bool {
 	return l.interval == 75*day && l.duration == 75*day && l.pagesPerChunk == 15 && l.skew == 0 && !l.same && !l.unicast
 }
 
-// compare puts the references of a load beside what was measured.
+// compare compares the measurements with the references of a load.
 func (l load) compare(out *lab.Result, summaries []summary) {
 	if !l.base() {
 		return
@@ -155,7 +155,7 @@ func (l load) compare(out *lab.Result, summaries []summary) {
 	}
 }
 
-// String says how many clients of which kind there are.
+// String returns the number of clients of each kind, and what differs from the base case.
 func (l load) String() string {
 	text := fmt.Sprintf("%d subscribers", l.subscribers)
 	if l.downloaders > 0 {

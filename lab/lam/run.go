@@ -36,8 +36,8 @@ func (f *facility) join(client int) (number int) {
 	return f.demand.Join(scheduler.Client{Downloader: f.world.downloader(client)}, wants, 0)
 }
 
-// step does what happens in a tick: first what is under way arrives, then pages change, then the next
-// chunk is picked, which goes out in the versions of now.
+// step runs one tick. First the chunk under way arrives, then pages change. Then the scheduler picks the next chunk,
+// which is sent in its present versions.
 func (f *facility) step(tick int, now float64) {
 	if f.underWay >= 0 && tick >= f.done {
 		f.demand.Sent(f.underWay, now)
@@ -52,7 +52,7 @@ func (f *facility) step(tick int, now float64) {
 	}
 }
 
-// An outcome is what a run shows, freshness and age as in Lam and Garcia-Molina 2001, 2.3.
+// An outcome is the result of a run. Freshness and age are defined as in Lam and Garcia-Molina 2001, section 2.3.
 type outcome struct {
 	end, mean                       scheduler.Reading // over the last day; over the whole run
 	boundOverClients, boundOverData float64           // of freshness in the long run; NaN with downloaders
@@ -64,7 +64,7 @@ type outcome struct {
 	took                            time.Duration       // for them and the bookkeeping
 }
 
-// run sends for a world's whole time what a scheduler picks.
+// run runs a scheduler for the whole duration of a world.
 func (w *world) run(ctx context.Context, s scheduler.Scheduler) (*outcome, error) {
 	f := w.open(s)
 	for client := range w.wants {
@@ -87,7 +87,7 @@ func (w *world) run(ctx context.Context, s scheduler.Scheduler) (*outcome, error
 	return out, nil
 }
 
-// read takes in a reading: those of ticks 1 to the last make the means.
+// read adds a reading. Those of ticks 1 to the last make the means.
 func (out *outcome) read(w *world, tick int, r scheduler.Reading) {
 	if tick == 0 {
 		return
@@ -103,8 +103,7 @@ func (out *outcome) read(w *world, tick int, r scheduler.Reading) {
 	}
 }
 
-// scheduler returns a scheduler by its name: one of scheduler.Kinds, or one that knows or does what only
-// an experiment does.
+// scheduler returns a scheduler by its name: one of scheduler.Kinds, or one that exists only in experiments.
 func (w *world) scheduler(name string, objective scheduler.Objective) (scheduler.Scheduler, error) {
 	if name == "rxc-ideal" {
 		return scheduler.NewIdealRxC(func(i int) float64 { return 1 / w.rates[i] }), nil

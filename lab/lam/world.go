@@ -23,7 +23,7 @@ const (
 	quickest = 60    // s, the shortest mean interval between changes of a page
 )
 
-// A load is what is asked of the facility.
+// A load holds the settings of a run: clients, changes and chunks.
 type load struct {
 	subscribers, downloaders int
 	meanSites                float64 // that a client wants
@@ -32,10 +32,10 @@ type load struct {
 	duration                 float64 // s
 	pagesPerChunk            int
 	skew                     float64 // the share of requests that go to hot sites
-	unicast                  bool    // each client gets a copy of its own, of the pages that somebody lacks
+	unicast                  bool    // each client gets a separate copy, of the pages that any client lacks
 }
 
-// tick is the time in which the smallest whole chunk is sent, in s; everything happens at multiples.
+// tick is the time, in s, to send the smallest whole chunk. Everything happens at multiples of it.
 func (l load) tick() float64 { return float64(min(l.pagesPerChunk, smallPages) * pageTime) }
 
 // ticks returns how many ticks a run has.
@@ -52,7 +52,7 @@ type world struct {
 	from    []int32 // by tick: the first of its changes; one more than there are ticks
 }
 
-// draw makes a world.
+// draw returns a world drawn from rng.
 func (l load) draw(rng *rand.Rand) *world {
 	w := &world{load: l}
 	first := w.layOut(rng)
@@ -74,8 +74,8 @@ func pagesOf(site int) int {
 	return smallPages
 }
 
-// layOut numbers the chunks: the sites at random, the chunks of a site one after another. It returns
-// each site's first chunk.
+// layOut numbers the chunks: sites in random order, the chunks of a site consecutively. It returns each site's first
+// chunk.
 func (w *world) layOut(rng *rand.Rand) (first []int32) {
 	first = make([]int32, sites+1)
 	for _, site := range rng.Perm(sites) {
@@ -100,7 +100,7 @@ func (w *world) chunksOf(site int) int32 {
 	return int32((pagesOf(site) + w.pagesPerChunk - 1) / w.pagesPerChunk)
 }
 
-// drawWants returns the chunks of a client: an exponential number of whole sites.
+// drawWants returns the chunks that a client wants: those of an exponential number of whole sites.
 func (w *world) drawWants(first []int32, rng *rand.Rand) (chunks []int32) {
 	n := int(max(1, min(math.Round(rng.ExpFloat64()*w.meanSites), sites/2)))
 	has := make(map[int]bool, n)
@@ -117,7 +117,7 @@ func (w *world) drawWants(first []int32, rng *rand.Rand) (chunks []int32) {
 	return chunks
 }
 
-// drawSite returns any site, or with probability skew a hot one: the first twentieth of each class.
+// drawSite returns a random site, or with probability skew a hot one. The first twentieth of each class is hot.
 func (w *world) drawSite(rng *rand.Rand) int {
 	site := rng.IntN(sites)
 	if w.skew == 0 || rng.Float64() >= w.skew {
@@ -132,8 +132,8 @@ func (w *world) drawSite(rng *rand.Rand) int {
 	return largeSites + mediumSites + rng.IntN(smallSites*hotPart)
 }
 
-// drawChanges draws the changes of all wanted pages, at most one of a page a tick, and sorts them by
-// tick. Each page has a mean interval of its own, uniform on (0, 2·interval).
+// drawChanges draws the changes of all wanted pages, at most one per page and tick, and sorts them by tick. Each page
+// has its own mean interval, uniform on (0, 2·interval).
 func (w *world) drawChanges(rng *rand.Rand) {
 	wanted := make([]bool, len(w.chunks))
 	for _, chunks := range w.wants {
@@ -189,7 +189,7 @@ func (f *facility) ticksFor(i int) int {
 	return int(math.Ceil(f.demand.Cost(i) * pageTime / f.world.tick()))
 }
 
-// downloader reports whether a client is one: they come after the subscribers.
+// downloader reports whether a client is a downloader. Downloaders have the numbers after the subscribers.
 func (l load) downloader(client int) bool { return client >= l.subscribers }
 
 // at returns the changes of a tick.

@@ -25,10 +25,10 @@ func Experiment() lab.Experiment {
 		Quick:      []string{"--runs=10", "--span=20000", "--pages=10000"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
-			flags.IntVar(&p.runs, "runs", 20, "independent runs of a policy's simulation")
+			flags.IntVar(&p.runs, "runs", 20, "independent simulations of a policy")
 			flags.Float64Var(&p.span, "span", 100_000, "length of a run, in mean processing times")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of all runs")
-			flags.IntVar(&p.pages, "pages", 100_000, "the most pages of an access sequence")
+			flags.IntVar(&p.pages, "pages", 100_000, "largest number of pages of an access sequence")
 			return p.run
 		},
 	}

@@ -8,8 +8,8 @@ import (
 	"freshet/lab"
 )
 
-// loads draws Figures 1.2 to 1.4. The paper prints no numbers for them, and of Figure 1.2 only that
-// 1/λ = 0.6, which with μ = 1 leaves a choice of 1 or 2 fetchers at most γ: λ = 0.01 is drawn instead.
+// loads draws Figures 1.2 to 1.4. The paper prints no numbers for them. For Figure 1.2 it says only that 1/λ = 0.6.
+// With μ = 1 this leaves just 1 or 2 fetchers at most γ, so loads draws λ = 0.01 instead.
 func loads(out *lab.Result) error {
 	number := lab.Plot{Title: "Figure 1.2: the best fixed number, λ = 0.01, μ = 1",
 		X: lab.Axis{Label: "γ", Log: true}, Y: lab.Axis{Label: "N(γ,K), fetchers"}}

@@ -10,7 +10,7 @@ import (
 	"freshet/schedule/sequence"
 )
 
-// propositions says which of Propositions 1 to 4, 7 and 8 hold, each by what fleet and schedule/sequence compute.
+// propositions checks Propositions 1 to 4, 7 and 8 with fleet and schedule/sequence.
 func (p *parameters) propositions(out *lab.Result) error {
 	for _, claim := range []func(*lab.Result) error{bestNumber, loadByGamma, loadByQueue, loadInTheLimit, general} {
 		if err := claim(out); err != nil {
@@ -29,7 +29,7 @@ func load(gamma float64, k int) (float64, error) {
 	return fleet.Model{ArrivalRate: 1, ServiceRate: 1, Queue: k, Gamma: gamma}.OptimalLoad()
 }
 
-// powers returns n numbers from low to high, evenly on a scale of powers.
+// powers returns n numbers from low to high, evenly spaced on a logarithmic scale.
 func powers(low, high float64, n int) []float64 {
 	all := make([]float64, n)
 	for i := range all {
@@ -38,11 +38,11 @@ func powers(low, high float64, n int) []float64 {
 	return all
 }
 
-// alike is the relative difference of two costs or loads below which they are the same except for rounding.
+// alike is a relative difference. Two costs or loads that differ by less are equal except for rounding.
 const alike = 1e-11
 
-// bestNumber is Proposition 1: the best of all numbers of fetchers is the best load's, rounded down or up, and on the
-// side of μ/λ that γ says.
+// bestNumber is Proposition 1: the best number of fetchers is that of the best load, rounded down or up. γ decides on
+// which side of μ/λ it lies.
 func bestNumber(out *lab.Result) error {
 	models, off, beyond := 0, 0, 0
 	for _, lambda := range []float64{0.01, 0.07, 0.3, 0.8, 1.7} {
@@ -73,8 +73,8 @@ func bestNumber(out *lab.Result) error {
 	return nil
 }
 
-// exhaust returns the best of all numbers up to twice that of the best load, and whether it is that rounded, or costs
-// as much.
+// exhaust tries all numbers up to twice that of the best load, and returns the best. near says whether it is that of
+// the best load, rounded down or up, or costs as much.
 func exhaust(m fleet.Model) (best int, near bool, err error) {
 	load, err := m.OptimalLoad()
 	if err != nil {
@@ -98,8 +98,7 @@ func exhaust(m fleet.Model) (best int, near bool, err error) {
 	return best, rounded <= least*(1+alike), nil
 }
 
-// loadByGamma is Proposition 2. That the load grows without bound shows in (1.7), which for a large γ leaves
-// ρ^(K+1) = γK/μ.
+// loadByGamma is Proposition 2. The load grows without bound because (1.7) tends to ρ^(K+1) = γK/μ for a large γ.
 func loadByGamma(out *lab.Result) error {
 	falls, ratio := 0, 0.0
 	for _, k := range []int{2, 3, 5, 10, 50} {
@@ -123,7 +122,7 @@ func loadByGamma(out *lab.Result) error {
 	return nil
 }
 
-// loadByQueue is Proposition 3. Part (b) is printed with λ in place of μ, which is no part of ρ(γ,K).
+// loadByQueue is Proposition 3. The paper prints part (b) with λ in place of μ, but ρ(γ,K) does not depend on λ.
 func loadByQueue(out *lab.Result) error {
 	const most = 3000
 	falls := 0
@@ -221,10 +220,10 @@ func drawSequence(rng *rand.Rand) (rates []float64, cycle []int32) {
 
 const propositionDraws = 2000
 
-// shorterVisits is Proposition 7. Its proof divides by the mean visit as if a smaller one made the quotient smaller. So
-// it holds of visits with the same mean, where the one law is less variable, but not of shorter ones: a page that is
-// visited each time by visits of 1 or 3 s, equally often, is out of date for less of the time than by visits of none
-// or 3 s, as a larger part of the time is then in the long ones.
+// shorterVisits is Proposition 7. Its proof divides by the mean visit as if a smaller mean made the quotient smaller.
+// So the proposition holds for visits with the same mean and a less variable law, but not for shorter visits. Take a
+// page that every visit goes to. With visits of 1 or 3 s, equally often, it is out of date for a smaller share of
+// time than with visits of 0 or 3 s: in the second case, long visits take up more of the time.
 func shorterVisits(out *lab.Result, rng *rand.Rand) error {
 	staler := 0
 	for range propositionDraws {
@@ -257,7 +256,7 @@ func shorterVisits(out *lab.Result, rng *rand.Rand) error {
 	return nil
 }
 
-// obsolescence returns the share of time in which page i is out of date, by two laws of a visit's time.
+// obsolescence returns the share of time in which page i is out of date, for two distributions of the access time.
 func obsolescence(rates []float64, i int, cycle []int32, one, other sequence.AccessTime) (first, second float64, err error) {
 	costs := make([]float64, len(rates))
 	costs[i] = 1
@@ -271,8 +270,8 @@ func obsolescence(rates []float64, i int, cycle []int32, one, other sequence.Acc
 	return first, second, nil
 }
 
-// evenDistances is Proposition 8: two distances of a page that come nearer to each other, the others as they are, make
-// it no staler.
+// evenDistances is Proposition 8: if two distances of a page come nearer to each other and the others stay, the page
+// is not staler.
 func evenDistances(out *lab.Result, rng *rand.Rand) error {
 	staler := 0
 	for range propositionDraws {
@@ -313,8 +312,8 @@ func visitsAt(distances []int) (cycle []int32) {
 	return cycle
 }
 
-// general says what the number that is best for exponential service costs where service is not, in models such as a
-// live crawl has: γ = 10 μ, a queue of 5 to 100 places.
+// general takes the best number of fetchers for exponential service and measures its cost under other service times,
+// in models like those of a live crawl: γ = 10 μ, a queue of 5 to 100 places.
 func general(out *lab.Result) error {
 	worst, where := 0.0, ""
 	for _, variation := range []float64{0, 0.25, 4, 16} {

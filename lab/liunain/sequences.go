@@ -10,17 +10,17 @@ import (
 	"freshet/schedule/sequence"
 )
 
-// ratios are the costs of sequences for some pages, as multiples of the lower bound.
+// ratios holds the costs of sequences for some pages, as multiples of the lower bound.
 type ratios struct {
 	cycle                                      int
 	golden, limit, balanced, apart, randomized float64
 }
 
-// maxBuilt is the longest cycle that is built to be weighed; the golden ratio's need not be.
+// maxBuilt is the length of the longest cycle that measure builds. The cost of the golden ratio needs no cycle.
 const maxBuilt = 2_500_000
 
-// measure weighs the sequences for pages that change at these rates, E[X] = 1, so that the page visited
-// least has twenty visits in a cycle or more.
+// measure computes the costs of the sequences for pages that change at these rates, with E[X] = 1. Cycles are so long
+// that the least visited page has at least twenty visits.
 func measure(rates []float64) (r ratios, bound float64, err error) {
 	pages, err := sequence.New(rates, nil, sequence.Constant(1))
 	if err != nil {
@@ -64,7 +64,7 @@ func spread(n int, mu float64, weight func(i float64) float64) []float64 {
 func equal(float64) float64      { return 1 }
 func harmonic(i float64) float64 { return 1 / i }
 
-// sequences weighs access sequences for 10 to so many pages.
+// sequences computes the costs of access sequences for 10 to p.pages pages.
 func (p *parameters) sequences(ctx context.Context, out *lab.Result) error {
 	worst := 0.0
 	plot := lab.Plot{Title: "Access sequences: cost over the lower bound, harmonic rates, 0.1 changes an access",
@@ -103,8 +103,7 @@ func (p *parameters) sequences(ctx context.Context, out *lab.Result) error {
 	return claims(out, worst)
 }
 
-// claims says what holds of the golden ratio: the example with 58 equal pages has the gaps that are
-// furthest from even.
+// claims checks the paper's claims about the golden ratio. With 58 equal pages the gaps are furthest from even.
 func claims(out *lab.Result, worst float64) error {
 	limit := math.Pow(math.Phi, 5) / 10
 	counter, _, err := measure(spread(58, 0.02, equal))
@@ -123,8 +122,8 @@ func claims(out *lab.Result, worst float64) error {
 	return nil
 }
 
-// example returns the cost of the paper's example, four pages with 2, 3, 3 and 5 accesses, after making
-// sure that the sequence is the printed one.
+// example returns the cost of the paper's example: four pages with 2, 3, 3 and 5 accesses. It returns an error if the
+// sequence differs from the printed one.
 func example() (float64, error) {
 	cycle, err := sequence.Golden([]int{2, 3, 3, 5})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"freshet/sim/event"
 )
 
-// happening is what may come next: a page by a fetcher that was told to stop is still its own event, so
-// fetchers are counted and not named.
+// happening is a kind of event. Fetchers are counted and have no names: one that was told to stop still brings its
+// page.
 type happening uint8
 
 const (
@@ -19,10 +19,10 @@ const (
 	departure
 )
 
-// simulate runs a policy for span from the empty queue, and returns the share of time in which the
-// queue was empty, pages lost a unit of time, and the mean number active, all after the first tenth. It
-// knows the curves and not the chain: each active fetcher has a time of its own at which it brings its
-// page, and each page a time at which it has been processed.
+// simulate runs a policy for span, starting with an empty queue. It returns the share of time with an empty queue,
+// the pages lost per unit of time, and the mean number of active fetchers, all after the first tenth. It uses the
+// policy's curves and not the Markov chain: each active fetcher has its own time at which it brings a page, and each
+// page a time at which its processing ends.
 func simulate(rng *rand.Rand, m fleet.Model, d fleet.Dynamic, span float64) (starvation, loss, active float64) {
 	var events event.Queue[happening]
 	queue, fetchers, last, warm := 0, 0, 0.0, span/10
@@ -71,7 +71,7 @@ func simulate(rng *rand.Rand, m fleet.Model, d fleet.Dynamic, span float64) (sta
 	return starvation / span, loss / span, active / span
 }
 
-// confidence of the intervals that theory has to lie in.
+// confidence of the intervals that must hold the theoretical value.
 const confidence = 0.999
 
 // check compares a figure's policy with its simulation.

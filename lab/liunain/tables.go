@@ -17,10 +17,10 @@ import (
 //go:embed table-1.1.csv table-1.2.csv table-1.3.csv
 var tables embed.FS
 
-// row is one of a table, by column.
+// row is a row of a table, by column.
 type row map[string]string
 
-// rows reads "1.1", "1.2" or "1.3". The tables are the program's own: a fault panics.
+// rows reads table "1.1", "1.2" or "1.3". The tables are part of the program, so a fault panics.
 func rows(table string) (all []row) {
 	text, err := tables.ReadFile("table-" + table + ".csv")
 	if err != nil {
@@ -65,13 +65,14 @@ func (r row) model() fleet.Model {
 	return m
 }
 
-// value is what was computed for a column of a row.
+// value is the computed value of a column.
 type value struct {
 	column   string
 	computed float64
 }
 
-// compare puts the printed cells of a row beside computed ones: all in one row, and a comparison each.
+// compare compares the printed cells of a row with computed values. It adds one row with all of them, and a
+// comparison for each.
 func (r row) compare(out *lab.Result, table string, values []value) {
 	m := r.model()
 	pairs := []any{"table", table, "lambda", m.ArrivalRate, "queue", number(r["K"]), "gamma", m.Gamma}
@@ -90,8 +91,8 @@ func (r row) compare(out *lab.Result, table string, values []value) {
 	out.Row(append(pairs, "why_different", r["why"])...)
 }
 
-// tolerance is what a printed number may differ from the one it was rounded from, whichever way a half
-// goes.
+// tolerance returns how far a printed number may be from the value that it was rounded from. It allows for both ways
+// to round a half.
 func tolerance(printed string) float64 {
 	_, decimals, _ := strings.Cut(printed, ".")
 	return 0.5*math.Pow10(-len(decimals)) + 1e-9
@@ -115,8 +116,8 @@ func table11(out *lab.Result) error {
 	return nil
 }
 
-// dynamicTable computes Table 1.2, in which as many fetchers are available as the best fixed number, or
-// 1.3, with any number.
+// dynamicTable computes Table 1.2, where the best fixed number of fetchers is available, or Table 1.3, where any
+// number is.
 func dynamicTable(out *lab.Result, table string) error {
 	for _, r := range rows(table) {
 		m := r.model()

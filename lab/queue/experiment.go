@@ -12,8 +12,8 @@ import (
 	"freshet/lab"
 )
 
-// confidence of the intervals that theory has to lie in: of the experiment's twenty comparisons one
-// would fall outside by chance in one of some fifty seeds.
+// confidence of the intervals that must hold the theoretical value. With one seed in fifty, one of the experiment's
+// twenty comparisons falls outside by chance.
 const confidence = 0.999
 
 // parameters are the flags.
@@ -103,7 +103,7 @@ func (p *parameters) queues(ctx context.Context, out *lab.Result) error {
 // Liu and Nain construct it (2005, section 1.3.4), with pages numbered from 0.
 var cycle = [...]int{3, 1, 3, 0, 2, 3, 1, 3, 0, 2, 3, 1, 2}
 
-// visits compares the staleness of pages.
+// visits compares the staleness of pages with theory.
 func (p *parameters) visits(ctx context.Context, out *lab.Result) error {
 	for _, rate := range []float64{0.1, 1, 10} {
 		r := rate
@@ -130,9 +130,8 @@ func (p *parameters) staleness(ctx context.Context, out *lab.Result, name string
 	return nil
 }
 
-// sequence compares the cost of the cyclic sequence, Σ c_i r_i with c_i = μ_i, for access times that
-// are constant and exponential. The closed form is Lemma 3's, summed over the gaps of the cycle
-// (0.3762280534 and 0.4207468571).
+// sequence compares the cost of the cyclic sequence, Σ c_i r_i with c_i = μ_i, for constant and exponential access
+// times. The closed form is Lemma 3's, summed over the gaps of the cycle (0.3762280534 and 0.4207468571).
 func (p *parameters) sequence(ctx context.Context, out *lab.Result) error {
 	rates := []float64{2. / 13, 3. / 13, 3. / 13, 5. / 13}
 	for _, access := range []struct {

@@ -7,7 +7,7 @@ import (
 	"freshet/sim/event"
 )
 
-// happening is what an event of this package's simulations is.
+// happening is an event of this package's simulations.
 type happening struct {
 	kind kind
 	page int // of a change
@@ -22,9 +22,9 @@ const (
 	access                // the crawler has fetched the next page of its sequence
 )
 
-// simulateQueue runs a queue of that many places, with Poisson arrivals at the load's rate and service
-// times of mean 1, for span, from an empty queue. It returns the share of time in which the queue was
-// empty and the arrivals lost a unit of time. The first tenth is not counted.
+// simulateQueue runs a queue with Poisson arrivals at rate load and service times of mean 1 for span, starting empty.
+// It returns the share of time with an empty queue, and the arrivals lost per unit of time. It does not count the
+// first tenth.
 func simulateQueue(rng *rand.Rand, load float64, places int, span float64, service func(*rand.Rand) float64) (empty, lost float64) {
 	var events event.Queue[happening]
 	events.Push(rng.ExpFloat64()/load, happening{kind: arrival})
@@ -57,9 +57,9 @@ func simulateQueue(rng *rand.Rand, load float64, places int, span float64, servi
 	return empty / (span - warm), lost / (span - warm)
 }
 
-// simulateVisits runs pages that change as Poisson processes, and a crawler that goes through the
-// sequence of pages over and over; a copy shows the page as it was when the access ended. It
-// returns the share of the time, after the first tenth, in which each page's copy was out of date.
+// simulateVisits simulates pages that change as Poisson processes, and a crawler that repeats the sequence of pages.
+// A copy shows the page at the end of the access. simulateVisits returns, for each page, the share of time in which
+// its copy was out of date, after the first tenth.
 func simulateVisits(rng *rand.Rand, rates []float64, sequence []int, span float64, gap func(*rand.Rand) float64) []float64 {
 	var events event.Queue[happening]
 	for page, rate := range rates {

@@ -12,7 +12,7 @@ import (
 // resamples is how many times sites, or parts of the time, are drawn.
 const resamples = 2000
 
-// A tally is what a policy reached on each site, or in each part of the time, by its name, over all seeds.
+// A tally holds a policy's scores over all seeds, by the name of a site or of a part of the time.
 type tally map[string]*struct{ equal, weighted Score }
 
 // bySites returns the tally of some trials.
@@ -44,7 +44,7 @@ func byTime(trials []trial) tally {
 	return parts
 }
 
-// over returns the scores of all of a list together; a name may be in it more than once.
+// over returns the sum of the scores of names. A name may occur more than once.
 func (t tally) over(names []string) (equal, weighted Score) {
 	for _, name := range names {
 		equal.Add(t[name].equal, 1)
@@ -53,10 +53,10 @@ func (t tally) over(names []string) (equal, weighted Score) {
 	return equal, weighted
 }
 
-// bootstrap returns what measure says of the names, with the interval that its values have for as many names drawn
-// from them with replacement, except for the highest and lowest 2.5 % of the values (Efron 1979). It says how much
-// rests on which sites there happen to be, or which months. The same random source draws the same names: policies are
-// compared on them.
+// bootstrap returns measure(names) with a 95 % bootstrap interval (Efron 1979). It draws as many names with
+// replacement, many times, and leaves out the highest and lowest 2.5 % of the values. The interval says how much
+// depends on the particular sites or months. Policies are compared on the same draws: the same random source draws
+// the same names.
 func bootstrap(names []string, random *rand.Rand, measure func(names []string) float64) lab.Interval {
 	values := make([]float64, resamples)
 	drawn := make([]string, len(names))
@@ -71,8 +71,8 @@ func bootstrap(names []string, random *rand.Rand, measure func(names []string) f
 	return lab.Interval{Mean: measure(names), Half: (values[resamples-1-int(tail)] - values[int(tail)]) / 2}
 }
 
-// resampled adds a policy's row with intervals over what its tally is by. gain is its freshness less that of the first
-// policy.
+// resampled adds a policy's row with intervals over the names of its tally. The column gain is its freshness minus
+// that of the first policy.
 func (p *parameters) resampled(out *lab.Result, name string, own, first tally) {
 	names := slices.Sorted(maps.Keys(own))
 	over := func(measure func(names []string) float64) lab.Interval {

@@ -20,39 +20,39 @@ import (
 	"freshet/lab"
 )
 
-// Evidence returns the experiment that measures what docs/evidence.md shows, and draws its pictures.
+// Evidence returns the experiment that measures the figures of docs/evidence.md and draws its plots.
 func Evidence() lab.Experiment {
 	return lab.Experiment{
 		Name:       "replay-evidence",
-		Summary:    "Measure how much staleness the default saves on every kind of recorded pages, and draw it",
+		Summary:    "Measure how much staleness the default saves on every kind of recorded pages, and plot it",
 		Reproduces: "the pictures of docs/evidence.md",
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(evidence)
-			flags.StringVar(&p.histories, "histories", "", "folder with the files of lab/replay/testdata; needed where a row is not kept")
-			flags.StringVar(&p.kept, "kept", "", "CSV file of rows that were measured: they are not measured again, and new ones are added")
+			flags.StringVar(&p.histories, "histories", "", "folder with the files of lab/replay/testdata; needed for rows that --kept does not have")
+			flags.StringVar(&p.kept, "kept", "", "CSV file of measured rows: the command adds missing rows and does not measure the others again")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the order of pages")
 			return p.run
 		},
 	}
 }
 
-// evidence are the flags.
+// evidence holds the flags.
 type evidence struct {
 	histories, kept string
 	seed            uint64
 }
 
-// A kind is some of the recorded pages, and what is measured on them.
+// A kind is a set of recorded pages, and the settings of its measurements.
 type kind struct {
 	name, file    string
 	sites         string    // as --sites has them
 	window, score days      // as the flags of replay
 	full          bool      // pages are found, see Rules
-	drawn         string    // what the intervals are over: sites or time
-	rivals        []string  // the freshest of all at some share; none: only sites are compared
+	drawn         string    // intervals are over sites or time
+	rivals        []string  // the freshest rivals at any share; none: only sites are compared
 	shares        []float64 // of the pages, in visits a day
 	seeds         int
-	bySite        bool // its sites are compared one by one, where visits could keep each of them fresh
+	bySite        bool // compare sites one by one, if the visits could keep each of them fresh
 }
 
 const (
@@ -89,10 +89,10 @@ func kinds() []kind {
 	}
 }
 
-// leastShare is from which share of visits on sites are compared.
+// leastShare is the least share of visits a day at which sites are compared.
 const leastShare = 0.05
 
-// A finding is what a policy reached beside uniform visits, on all pages of a kind or on a site.
+// A finding compares a policy with uniform visits, on all pages of a kind or on one site.
 type finding struct {
 	kind      string
 	share     float64
@@ -102,7 +102,7 @@ type finding struct {
 	freshness float64
 	age       float64      // days
 	gain      lab.Interval // in freshness
-	saved     lab.Interval // the gain as a share of the staleness that uniform visits leave; of a site 0
+	saved     lab.Interval // the gain as a share of the staleness under uniform visits; 0 for a site
 }
 
 func (p *evidence) run(ctx context.Context, out *lab.Result) error {
@@ -180,7 +180,7 @@ func (p *evidence) measure(ctx context.Context, out *lab.Result, k kind, share f
 	return found, nil
 }
 
-// find returns what a policy reached on all pages, with intervals over what is drawn.
+// find returns a policy's finding on all pages, with intervals over sites or time as k.drawn says.
 func (k kind) find(own, uniform []trial, seed uint64) finding {
 	by := byTime
 	if k.drawn == "sites" {
@@ -201,10 +201,10 @@ func (k kind) find(own, uniform []trial, seed uint64) finding {
 		saved: over(func(ours, theirs float64) float64 { return (ours - theirs) / (1 - theirs) })}
 }
 
-// leastPages are those of a site that is compared, manyPages those of one that is drawn.
+// A site with at least leastPages pages is compared. One with at least manyPages is plotted.
 const leastPages, manyPages = 10, 50
 
-// apart returns for each site of some pages what a policy reached, with the interval of the gain over seeds.
+// apart returns a policy's finding on each site with enough pages, with the interval of the gain over seeds.
 func apart(own, uniform []trial) []finding {
 	var found []finding
 	pages := map[string]int{}
@@ -228,7 +228,7 @@ func apart(own, uniform []trial) []finding {
 	return found
 }
 
-// byBudget draws, for each kind and budget, which share of the staleness under uniform visits policies save.
+// byBudget plots, for each kind and budget, the share of the staleness under uniform visits that policies save.
 func byBudget(found []finding) lab.Plot {
 	plot := lab.Plot{Title: "Staleness saved of what uniform visits leave",
 		X: lab.Axis{Label: "visits a day, as a share of the pages"}, Y: lab.Axis{Label: "% saved"}}
@@ -259,7 +259,7 @@ func byBudget(found []finding) lab.Plot {
 	return plot
 }
 
-// freshest returns the freshest finding of some.
+// freshest returns the freshest finding among those that of accepts. some is false if there is none.
 func freshest(found []finding, of func(finding) bool) (best finding, some bool) {
 	for _, f := range found {
 		if of(f) && (!some || f.freshness > best.freshness) {
@@ -269,7 +269,8 @@ func freshest(found []finding, of func(finding) bool) (best finding, some bool) 
 	return best, some
 }
 
-// ofSites draws for each site of many pages which share of the staleness under uniform visits the default saves there.
+// ofSites plots, for each site with many pages, the share of the staleness under uniform visits that the default
+// saves.
 func ofSites(found []finding) lab.Plot {
 	plot := lab.Plot{Title: "Staleness saved by site, all sites of a kind sharing one budget",
 		X: lab.Axis{Label: "site, and how many pages it has"}, Y: lab.Axis{Label: "% saved"}}
@@ -297,7 +298,7 @@ func ofSites(found []finding) lab.Plot {
 // findings are the columns of a file of findings.
 var findings = []string{"kind", "share", "site", "pages", "policy", "freshness", "age", "gain", "gain_ci", "saved", "saved_ci"}
 
-// readFindings reads a file of findings; none if there is no file.
+// readFindings reads a file of findings. If there is no file it returns none.
 func readFindings(name string) ([]finding, error) {
 	var all []finding
 	err := readRows(name, findings, len(findings), func(row []string) (int, error) {
@@ -318,7 +319,7 @@ func readFindings(name string) ([]finding, error) {
 	return all, err
 }
 
-// writeFindings writes a file of findings; none if it has no name.
+// writeFindings writes a file of findings. If name is empty it writes nothing.
 func writeFindings(name string, all []finding) error {
 	if name == "" {
 		return nil

@@ -43,25 +43,25 @@ func Experiment() lab.Experiment {
 	return lab.Experiment{
 		Name:       "replay",
 		Summary:    "Recrawl recorded histories of pages by every policy, and score how fresh the copies are",
-		Reproduces: "the claim of each rule that it keeps copies fresher, on histories that none of them assumes",
+		Reproduces: "each rule's claim to keep copies fresher, on histories that fit none of their assumptions",
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := &parameters{window: 2191.5, score: 730.5}
 			flags.StringVar(&p.histories, "histories", "", "file of histories: CSV of site,page,alive,end,times, may end in .gz")
 			flags.Float64Var(&p.share, "budget-share", 0.01, "crawls a day per living page")
 			flags.Float64Var(&p.perDay, "budget-per-day", 0, "crawls a day, instead of a share")
 			flags.StringVar(&p.policy, "policy", "all", "policies, separated by commas, or all")
-			flags.Var(&p.window, "window", "length of the histories that are replayed, up to each site's last observation")
-			flags.Var(&p.score, "score", "part of the window, at its end, that is scored")
-			flags.Float64Var(&p.accelerate, "accelerate", 1, "how many times as fast the histories go")
-			flags.StringVar(&p.withoutBulk, "without-bulk", "", "file of landings whose updates are left out: CSV of site,time,pages_touched")
-			flags.StringVar(&p.noise, "noise", "", "file of landings whose updates a crawl sees as changes and the score does not count, as --without-bulk has it")
-			flags.StringVar(&p.protocol, "protocol", "simple", "simple, or full: pages are found by visits, gone ones too, and a tenth of the crawls fail")
-			flags.StringVar(&p.removals, "removals", "told", "whether the crawler is told of removals, or finds out by a crawl: told or hidden")
-			flags.BoolVar(&p.lastModified, "last-modified", false, "let a visit that sees a change tell when the last one was")
-			flags.BoolVar(&p.taught, "taught", false, "visit every page daily at no cost until the scored part begins: an upper bound on learning")
-			flags.StringVar(&p.sites, "sites", "", "only these sites, separated by commas; with a leading ! all but these")
+			flags.Var(&p.window, "window", "length of the histories to replay, up to each site's last observation")
+			flags.Var(&p.score, "score", "length of the scored part, at the end of the window")
+			flags.Float64Var(&p.accelerate, "accelerate", 1, "factor by which time runs faster")
+			flags.StringVar(&p.withoutBulk, "without-bulk", "", "file of landings, whose updates are left out: CSV of site,time,pages_touched")
+			flags.StringVar(&p.noise, "noise", "", "file of landings, in the form of --without-bulk: a crawl sees their updates as changes, but the score does not count them")
+			flags.StringVar(&p.protocol, "protocol", "simple", "simple; or full: visits find new and removed pages, and a tenth of the crawls fail")
+			flags.StringVar(&p.removals, "removals", "told", "told, or hidden: the crawler detects removals only by a crawl")
+			flags.BoolVar(&p.lastModified, "last-modified", false, "a visit that sees a change also shows when the last one was")
+			flags.BoolVar(&p.taught, "taught", false, "visit every page daily, at no cost, until the scored part begins: an upper bound on learning")
+			flags.StringVar(&p.sites, "sites", "", "only these sites, separated by commas; with a leading !, all but these")
 			flags.BoolVar(&p.bySite, "by-site", false, "add a row for every site")
-			flags.StringVar(&p.bootstrap, "bootstrap", "", "intervals over what is drawn, not over seeds: sites, or time (twelfths of the scored part)")
+			flags.StringVar(&p.bootstrap, "bootstrap", "", "intervals over sites or over time (twelfths of the scored part) instead of over seeds")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the order of pages, of weights and of random policies")
 			flags.IntVar(&p.seeds, "seeds", 1, "number of seeds, from --seed on; the rows are means over them")
 			return p.run
@@ -69,10 +69,10 @@ func Experiment() lab.Experiment {
 	}
 }
 
-// days is a flag of a length of time in days, "2191.5d".
+// days is a duration in days, as a flag: "2191.5d".
 type days float64
 
-// String returns the days as Set reads them.
+// String returns the days in the form that Set reads.
 func (d *days) String() string { return strconv.FormatFloat(float64(*d), 'g', -1, 64) + "d" }
 
 // Set reads a number of days.
@@ -85,7 +85,7 @@ func (d *days) Set(text string) error {
 	return nil
 }
 
-// Type names the flag's values.
+// Type implements pflag.Value.
 func (d *days) Type() string { return "days" }
 
 func (p *parameters) run(ctx context.Context, out *lab.Result) error {
@@ -130,7 +130,7 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// check returns the chosen policies, or what is wrong with the parameters.
+// check returns the chosen policies, or an error if a parameter is invalid.
 func (p *parameters) check() ([]contender, error) {
 	wrong := func(name string, value any, want string) error {
 		return &lab.ParameterError{Name: name, Value: value, Want: want}
@@ -201,8 +201,8 @@ func (p *parameters) world() (*World, error) {
 	return world, nil
 }
 
-// A trial is what one policy reached with one seed: in the run with equal weights and in that with Zipf weights, and
-// those weights.
+// A trial is the result of one policy with one seed: a run with equal weights, a run with Zipf weights, and those
+// weights.
 type trial struct {
 	lives           []Life
 	equal, weighted Reached
@@ -235,7 +235,7 @@ func (p *parameters) trials(ctx context.Context, out *lab.Result, world *World, 
 		out.Progress(<-done, i+1, len(trials))
 	}
 	group.Wait()
-	// The first failure cancels the others: prefer the one that says why.
+	// The first failure cancels the others: prefer an error that is not a cancellation.
 	for _, err := range failed {
 		if err != nil && err != context.Canceled {
 			return nil, err
@@ -244,7 +244,7 @@ func (p *parameters) trials(ctx context.Context, out *lab.Result, world *World, 
 	return trials, ctx.Err()
 }
 
-// try runs one policy with one seed. A policy that takes no notice of weights runs once.
+// try runs one policy with one seed. A policy that ignores weights runs once.
 func (p *parameters) try(ctx context.Context, world *World, c contender, n int, rules Rules) (trial, error) {
 	seed := p.seed + uint64(n)
 	world = world.shuffled(lab.Random(seed, 0))
@@ -298,7 +298,7 @@ func (p *parameters) rows(out *lab.Result, world *World, name string, trials []t
 
 const confidence = 0.95
 
-// estimate returns the mean with its interval, or one value as it is.
+// estimate returns the mean with its interval. It returns a single value as it is.
 func estimate(samples []float64) any {
 	if len(samples) == 1 {
 		return samples[0]
@@ -306,7 +306,7 @@ func estimate(samples []float64) any {
 	return lab.Estimate(samples, confidence)
 }
 
-// isReference reports whether the run is one that the reference values hold for.
+// isReference reports whether the reference values hold for the run.
 func (p *parameters) isReference(w *World) bool {
 	return len(w.Lives) == 29452 && w.Updates() == 176833 && p.accelerate == 1 && p.perDay == 0 &&
 		p.protocol == "simple" && p.removals == "told" && !p.lastModified && !p.taught && math.Abs(float64(p.window)-2191.5) < 1e-9 && math.Abs(float64(p.score)-730.5) < 1e-9

@@ -2,8 +2,8 @@ package replay
 
 import "freshet/refresh"
 
-// A floor gives a share of the visits to the page visited longest ago, whatever the policy: what a guard costs under
-// which no page is visited less than that share of what uniform visits would.
+// A floor gives a share of the visits to the page visited longest ago; its policy decides the others. It shows the
+// cost of a guard: every page gets at least that share of its uniform visits.
 type floor struct {
 	refresh.Policy
 	uniform *refresh.Uniform

@@ -11,8 +11,8 @@ import (
 	"freshet/refresh"
 )
 
-// HeldOut returns the experiment that picks the default's settings on some sites and reports what they reach
-// on the others: settings picked on the histories that they are measured on flatter themselves.
+// HeldOut returns the experiment that picks the default's settings on some sites and scores them on the others.
+// Settings that are scored on the same histories look better than they are.
 func HeldOut() lab.Experiment {
 	return lab.Experiment{
 		Name:    "replay-held-out",
@@ -28,8 +28,8 @@ func HeldOut() lab.Experiment {
 	}
 }
 
-// settings are what is picked from: all combinations of the size of a folder that is learned from, whether
-// the folders above it count, and the weight of age.
+// settings returns the candidates: all combinations of the least size of a folder to learn from, whether the folders
+// above it count, and the weight of age.
 func settings() []contender {
 	var all []contender
 	for _, folder := range []int{10, 100} {
@@ -48,7 +48,8 @@ func settings() []contender {
 	return all
 }
 
-// heldOut halves the sites, every other one by name, and picks for each half on the other.
+// heldOut divides the sites, sorted by name, into every other one and the rest. It picks the settings for each half
+// on the other half.
 func (p *parameters) heldOut(ctx context.Context, out *lab.Result) error {
 	known, err := p.check()
 	if err != nil {
@@ -88,7 +89,7 @@ func (p *parameters) heldOut(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// A half is some of the sites, with what every candidate reached on them.
+// A half is half of the sites, with the score of every candidate on them.
 type half struct {
 	world      *World
 	rules      Rules
@@ -97,7 +98,7 @@ type half struct {
 	best       int // of the candidates
 }
 
-// best returns the candidate, from one on, with the highest freshness.
+// best returns the candidate with the highest freshness, among those numbered from and above.
 func (p *parameters) best(h *half, from int) int {
 	at, highest := from, 0.0
 	for i := from; i < len(h.candidates); i++ {
@@ -116,7 +117,7 @@ func (p *parameters) best(h *half, from int) int {
 	return at
 }
 
-// everyOther returns the names at odd places, or at even ones.
+// everyOther returns the names at odd indices, or those at even ones.
 func everyOther(names []string, odd int) []string {
 	var some []string
 	for i, name := range slices.Sorted(slices.Values(names)) {

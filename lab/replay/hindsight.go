@@ -8,17 +8,16 @@ import (
 	"freshet/refresh"
 )
 
-// hindsight knows every update to come. At each slot it visits, among the stale copies, the one that will
-// then stay fresh longest, times its weight. With equal weights that is the best there is: every crawl is a
-// job of one slot that can start once its update has come and gains what is left until the next one, and
-// taking the job of the last deadline is the greedy rule of a transversal matroid. With weights it is a
-// good rule only.
+// hindsight knows every future update. At each slot it visits the stale copy with the largest product of weight and
+// time to its next update. With equal weights this is optimal. A crawl is a job of one slot that can start after an
+// update and gains the time until the next update. To take the job with the latest deadline is the greedy rule of a
+// transversal matroid. With other weights it is only a good rule.
 type hindsight struct {
 	known
 	world   *World
 	updates []update      // of all pages, in order of time
-	stale   refresh.Queue // by -value, which is an upper bound: values fall as time goes on
-	next    []int         // by ID: the first update to come
+	stale   refresh.Queue // by -value, an upper bound, as values fall with time
+	next    []int         // by ID: the next update
 	alive   []bool
 }
 
@@ -39,7 +38,7 @@ func newHindsight(w *World) *hindsight {
 	return h
 }
 
-// value returns weight × seconds that a copy made now stays fresh.
+// value returns the seconds that a copy made now stays fresh, times its weight.
 func (h *hindsight) value(id refresh.ID, now float64) float64 {
 	life := &h.world.Lives[id]
 	until := life.End

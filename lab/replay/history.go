@@ -20,19 +20,18 @@ type History struct {
 	Alive      bool      // at the end of observation
 	End        float64   // of observation, or the removal, in unix seconds
 	Times      []float64 // of the creation and of each update, rising, in unix seconds
-	Noise      []float64 // of changes that are none to a reader, as Times
+	Noise      []float64 // of changes that a reader does not see, as Times
 }
 
-// maxRow bounds what is read for a row, so that a file without line ends, or with a quote that nothing
-// closes, is refused and not swallowed.
+// maxRow is the largest row, in bytes. It bounds memory for a file without line ends, or with an unclosed quote.
 const maxRow = 64 << 20
 
-// columns are those of a file of histories. The last may be missing.
+// columns are the columns of a file of histories. The last may be missing.
 var columns = []string{"site", "page", "alive", "end", "times", "poll"}
 
-// ReadHistories reads a CSV file of histories with the header "site,page,alive,end,times", compressed if
-// its name ends in .gz. A sixth column, "poll", says how many seconds apart the observer looked; it is not read.
-// Errors name the file, the line and the column.
+// ReadHistories reads a CSV file of histories with the header "site,page,alive,end,times", compressed if its name
+// ends in .gz. It ignores a sixth column, "poll", the observer's interval in seconds. Errors name the file, the line
+// and the column.
 func ReadHistories(name string) ([]History, error) {
 	var histories []History
 	err := readRows(name, columns, 5, func(row []string) (int, error) {
@@ -46,7 +45,7 @@ func ReadHistories(name string) ([]History, error) {
 	return histories, err
 }
 
-// Bulk is the set of landings, moments at which many pages of a site change at once.
+// Bulk is a set of landings. At a landing, many pages of a site change at once.
 type Bulk map[landing]bool
 
 type landing struct {
@@ -54,8 +53,8 @@ type landing struct {
 	time float64
 }
 
-// ReadBulk reads a CSV file of landings with the header "site,time,pages_touched", compressed if its name
-// ends in .gz. A fourth column, "why", is not read.
+// ReadBulk reads a CSV file of landings with the header "site,time,pages_touched", compressed if its name ends in
+// .gz. It ignores a fourth column, "why".
 func ReadBulk(name string) (Bulk, error) {
 	bulk := make(Bulk)
 	err := readRows(name, []string{"site", "time", "pages_touched", "why"}, 3, func(row []string) (int, error) {
@@ -66,7 +65,7 @@ func ReadBulk(name string) (Bulk, error) {
 	return bulk, err
 }
 
-// Drop removes the updates at landings, but no creation.
+// Drop removes the updates at landings. It keeps creations.
 func (b Bulk) Drop(histories []History) {
 	b.Silence(histories)
 	for i := range histories {
@@ -74,7 +73,7 @@ func (b Bulk) Drop(histories []History) {
 	}
 }
 
-// Silence makes noise of the updates at landings, but of no creation.
+// Silence turns the updates at landings into noise. It keeps creations.
 func (b Bulk) Silence(histories []History) {
 	for i := range histories {
 		h := &histories[i]
@@ -90,8 +89,8 @@ func (b Bulk) Silence(histories []History) {
 	}
 }
 
-// readRows calls row for each line but the header, which has the first least columns, or more. An error of row is
-// about the column it returns.
+// readRows calls row for each row after the header, which must have at least the first least columns of header. An
+// error of row is about the column that row returns.
 func readRows(name string, header []string, least int, row func([]string) (column int, err error)) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -107,7 +106,7 @@ func readRows(name string, header []string, least int, row func([]string) (colum
 	limit := &io.LimitedReader{R: in}
 	table := csv.NewReader(limit)
 	table.ReuseRecord = true
-	coming := 1 // line of the row to come, unless a row before has line ends in it
+	coming := 1 // line of the next row, unless an earlier row contains line ends
 	read := func() ([]string, error) {
 		limit.N = maxRow
 		row, err := table.Read()
@@ -145,7 +144,7 @@ func readRows(name string, header []string, least int, row func([]string) (colum
 	return fmt.Errorf("replay: %s: %w", name, err)
 }
 
-// parseHistory returns the history of a row, or the column of an error.
+// parseHistory returns the history of a row, or an error and its column.
 func parseHistory(row []string) (History, int, error) {
 	h := History{Site: strings.Clone(row[0]), Path: strings.Clone(row[1])}
 	switch row[2] {

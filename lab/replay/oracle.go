@@ -9,19 +9,19 @@ import (
 // An oracle is the index rule with the true mean rate of each page.
 type oracle struct {
 	ranked
-	before []float64 // by ID, changes a second
+	before []float64 // by ID, changes/s
 	after  []float64 // from turn on
 	turn   float64
 }
 
-// newOracle returns the policy that knows the number of each page's updates over its life in the window.
+// newOracle returns the policy that knows each page's number of updates over its life in the window.
 func newOracle(w *World) *oracle {
 	rates := meanRates(w, 0, w.Window)
 	return makeOracle(rates, rates, math.Inf(1))
 }
 
-// newScoredOracle returns the policy that knows that number for the learning and for the scored part. Until
-// its first visit in the scored part a page has the larger of the two values.
+// newScoredOracle returns the policy that knows that number for the learning part and for the scored part. Until its
+// first visit in the scored part, a page has the larger of the two values.
 func newScoredOracle(w *World) *oracle {
 	turn := w.Window - w.Score
 	return makeOracle(meanRates(w, 0, turn), meanRates(w, turn, w.Window), turn)
@@ -33,7 +33,7 @@ func makeOracle(before, after []float64, turn float64) *oracle {
 	return o
 }
 
-// meanRates returns each page's updates a second over its life between two times.
+// meanRates returns each page's updates per second over its life between two times.
 func meanRates(w *World, from, to float64) []float64 {
 	rates := make([]float64, len(w.Lives))
 	for i, l := range w.Lives {
@@ -78,7 +78,7 @@ type ranked struct {
 	now     float64
 }
 
-// rank sets what a visit to a page is worth at a time.
+// rank sets the function that values a visit to a page at a time.
 func (r *ranked) rank(value func(id refresh.ID, at float64) float64) {
 	r.ranking = refresh.Ranking{Value: value, Since: func(id refresh.ID) float64 { return r.pages[id].visited }, Growth: 2}
 }
@@ -108,7 +108,7 @@ func (r *ranked) Next(now float64) (refresh.ID, float64, bool) {
 	return id, now, ok
 }
 
-// known is what the policies here note of pages.
+// known is what these policies record about pages.
 type known struct {
 	pages []struct{ visited, weight float64 }
 }

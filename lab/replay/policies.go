@@ -11,9 +11,9 @@ import (
 	"freshet/refresh/rival"
 )
 
-// A setting is what a policy may be told at its start.
+// A setting is what a policy may know at its start.
 type setting struct {
-	world  *World // by those that know the truth
+	world  *World // for policies that know the truth
 	rate   float64
 	random *rand.Rand
 }
@@ -21,12 +21,12 @@ type setting struct {
 // A contender is a policy of the experiment.
 type contender struct {
 	name  string
-	blind bool // takes no notice of weights
+	blind bool // ignores weights
 	make  func(s setting) (refresh.Policy, error)
 }
 
-// contenders are all there are: the policies that a crawl may follow, and those that know the truth or show
-// what a part of the default is worth.
+// contenders returns all policies of the experiment: those of a crawl, those that know the truth, and variants that
+// show the value of a part of the default.
 func contenders() []contender {
 	var all []contender
 	for _, name := range policies.Names() {
@@ -37,7 +37,7 @@ func contenders() []contender {
 			return rival.NewSampling(share, s.random), nil
 		}})
 	}
-	// Rivals with the other estimate of a page's rate than the one that a crawl gives them.
+	// Rivals with another estimate of a page's rate than in a crawl.
 	mean, geometric := (*change.Belief).Mean, (*change.Belief).GeometricMean
 	all = append(all,
 		contender{name: "cgm-mean", make: paced(refresh.Even, mean, false)},
@@ -64,7 +64,7 @@ func contenders() []contender {
 	)
 }
 
-// registered returns how the policy of a name is made. Plans are of a week; fixed visits are a month apart.
+// registered returns the constructor of a named policy. Plans cover a week; fixed visits are a month apart.
 func registered(name string) func(setting) (refresh.Policy, error) {
 	interval := 7.0 * day
 	if name == "fixed" {
@@ -88,20 +88,20 @@ func index(o refresh.IndexOptions) func(setting) (refresh.Policy, error) {
 	return func(setting) (refresh.Policy, error) { return refresh.NewIndex(o), nil }
 }
 
-// floored returns the default above a floor of uniform visits.
+// floored returns the constructor of the default with a floor of uniform visits.
 func floored(share float64) func(setting) (refresh.Policy, error) {
 	return func(setting) (refresh.Policy, error) {
 		return newFloor(refresh.NewIndex(refresh.Default()), share), nil
 	}
 }
 
-// learning returns an index that learns so, and forgets.
+// learning returns the constructor of an index with this learning that also forgets.
 func learning(l refresh.Learning) func(setting) (refresh.Policy, error) {
 	l.Forget = 1000 * day
 	return index(refresh.IndexOptions{Learning: l})
 }
 
-// choose returns the contenders of a comma-separated list of names, or all.
+// choose returns the contenders of a comma-separated list of names, or all of them for "all".
 func choose(list string) ([]contender, error) {
 	all := contenders()
 	if list == "all" {

@@ -2,12 +2,12 @@ package replay
 
 import "freshet/lab"
 
-// A reference is what a prototype of this experiment measured on the histories of 29,452 pages, before
-// this one was written: freshness with equal weights at one budget.
+// A reference is a measurement by a prototype of this experiment, on the histories of 29,452 pages: freshness with
+// equal weights, by budget.
 type reference struct {
 	policy    string
-	freshness [4]float64 // at the shares; 0 where it was not measured
-	tolerance float64    // that is allowed to another implementation
+	freshness [4]float64 // at the shares; 0 if not measured
+	tolerance float64    // the largest difference that agrees
 }
 
 // shares are the budgets of the references, in crawls a day per living page.
@@ -29,7 +29,7 @@ func references() []reference {
 	}
 }
 
-// compare puts the references of a budget beside the rows.
+// compare compares the rows with the references of a budget.
 func compare(out *lab.Result, share float64) {
 	for at, s := range shares {
 		if s != share {

@@ -8,24 +8,24 @@ import (
 	"freshet/refresh"
 )
 
-// Rules are what a run leaves open.
+// Rules are the options of a run.
 type Rules struct {
 	Rate         float64    // crawls a second
-	Hidden       bool       // a page that has gone is found out by a crawl only
+	Hidden       bool       // only a crawl detects that a page is removed
 	LastModified bool       // a visit that sees a change also says when the last one was
-	Found        bool       // a page that comes is found by a visit to another, and its first copy costs a crawl
+	Found        bool       // a visit to another page finds a new page, whose first copy costs a crawl
 	Fail         float64    // the share of crawls that fail
 	Taught       bool       // until the scored part begins, every page is also visited daily, at no cost
-	Random       *rand.Rand // draws those
+	Random       *rand.Rand // draws the failures
 }
 
-// full returns the rules of the full protocol.
+// full returns r with the rules of the full protocol.
 func (r Rules) full() Rules {
 	r.Hidden, r.Found, r.Fail = true, true, 0.1
 	return r
 }
 
-// A Score is what a policy reached over the scored part of the window.
+// A Score is the score of a policy over the scored part of the window.
 type Score struct {
 	Fresh  float64 // seconds in which the copy equals the page
 	Alive  float64 // seconds in which the page is there
@@ -36,10 +36,10 @@ type Score struct {
 // Freshness returns the part of time in which copies were fresh.
 func (s Score) Freshness() float64 { return s.Fresh / s.Alive }
 
-// MeanAge returns the mean age of the copies in seconds, that of a fresh one being 0.
+// MeanAge returns the mean age of the copies in seconds. A fresh copy has age 0.
 func (s Score) MeanAge() float64 { return s.Age / s.Alive }
 
-// Add adds another score's sums, times a weight.
+// Add adds o times weight to s.
 func (s *Score) Add(o Score, weight float64) {
 	s.Fresh += weight * o.Fresh
 	s.Alive += weight * o.Alive
@@ -47,13 +47,13 @@ func (s *Score) Add(o Score, weight float64) {
 	s.Crawls += o.Crawls
 }
 
-// Parts is into how many parts of equal length the scored time is cut.
+// Parts is the number of equal parts of the scored time.
 const Parts = 12
 
-// Reached is what a run came to.
+// Reached is the result of a run.
 type Reached struct {
 	Pages []Score      // of every page
-	Parts [Parts]Score // of the parts of the scored time, all pages by their weights
+	Parts [Parts]Score // of each part of the scored time, over all pages by their weights
 }
 
 // A copy is the crawler's copy of a page.
@@ -61,12 +61,12 @@ type copied struct {
 	there   bool
 	next    int     // the first update that it lacks, in the page's Updates
 	noise   int     // the same of its Noise
-	counted float64 // up to when it is scored
+	counted float64 // the time up to which it is scored
 	score   Score
 }
 
-// Run drives a policy over the world: one slot after the other, spread evenly, one crawl each. weights is
-// what the policy is told; nil is 1 for every page. It returns the error of ctx if that ends.
+// Run runs a policy over the world: evenly spaced slots, one crawl each. It tells the policy the weights; nil stands
+// for 1 for every page. If ctx ends, Run returns its error.
 func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64, rules Rules) (Reached, error) {
 	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives)),
 		way: newWay(w)}
@@ -121,7 +121,7 @@ func (r *run) weight(id refresh.ID) float64 {
 	return r.weights[id]
 }
 
-// next returns the page of a slot: one that was found, else what the policy names.
+// next returns the page of a slot: one that was found, else the one that the policy names.
 func (r *run) next(now float64) (refresh.ID, bool) {
 	if id, ok := r.way.found(); ok {
 		return id, true
@@ -130,7 +130,7 @@ func (r *run) next(now float64) (refresh.ID, bool) {
 	return id, ok
 }
 
-// enter adds the pages born up to a time, each with a fresh copy, unless they are to be found.
+// enter adds the pages born up to a time, each with a fresh copy. With Rules.Found, visits have to find them first.
 func (r *run) enter(births []event, until float64) []event {
 	for ; len(births) > 0 && births[0].at <= until; births = births[1:] {
 		id := births[0].id
@@ -145,7 +145,7 @@ func (r *run) enter(births []event, until float64) []event {
 	return births
 }
 
-// take tells the policy of a page, of which there is a copy now.
+// take adds a page, which now has a copy, to the policy.
 func (r *run) take(id refresh.ID, now float64) {
 	life := &r.Lives[id]
 	r.copies[id].there = true
@@ -155,7 +155,7 @@ func (r *run) take(id refresh.ID, now float64) {
 	r.policy.Add(id, refresh.Page{Site: life.Site, Path: life.Path, Weight: r.weight(id), Fresh: now})
 }
 
-// leave scores a page that goes, and tells the policy.
+// leave scores a removed page and tells the policy.
 func (r *run) leave(id refresh.ID) {
 	r.count(id, r.Lives[id].End)
 	if !r.rules.Hidden {
@@ -210,7 +210,7 @@ func (r *run) visit(id refresh.ID, now float64) {
 	r.policy.Visited(id, visit)
 }
 
-// last returns the last of times, 0 of none.
+// last returns the last of times, or 0 if there is none.
 func last(times []float64) float64 {
 	if len(times) == 0 {
 		return 0
@@ -218,7 +218,7 @@ func last(times []float64) float64 {
 	return times[len(times)-1]
 }
 
-// teach visits every page of which there is a copy.
+// teach visits every page that has a copy.
 func (r *run) teach(now float64) {
 	for i := range r.copies {
 		if r.copies[i].there && r.Lives[i].End > now {
@@ -227,7 +227,7 @@ func (r *run) teach(now float64) {
 	}
 }
 
-// count scores a page's copy up to a time, at which it has not been renewed yet.
+// count scores a page's copy up to a time, before a crawl at that time renews it.
 func (r *run) count(id refresh.ID, until float64) {
 	life, c := &r.Lives[id], &r.copies[id]
 	from := math.Max(c.counted, r.Window-r.Score)
@@ -255,7 +255,7 @@ func (r *run) count(id refresh.ID, until float64) {
 	}
 }
 
-// stretch scores a copy from a time to another, of which it is stale from stale on.
+// stretch scores a copy between two times. It is stale from stale on.
 func stretch(from, until, stale float64) Score {
 	stale = math.Min(stale, until)
 	begin := math.Max(stale, from)

@@ -6,12 +6,12 @@ import (
 	"freshet/refresh"
 )
 
-// A way is how pages are found.
+// A way finds pages for the full protocol.
 type way struct {
 	lives []Life
-	news  map[place][]refresh.ID // that have come, by where a visit finds them
-	known map[place]int          // pages that are known there
-	fresh []refresh.ID           // that were found and wait for their first crawl
+	news  map[place][]refresh.ID // not found yet, by the place where a visit finds them
+	known map[place]int          // number of known pages there
+	fresh []refresh.ID           // found, and waiting for their first crawl
 }
 
 // A place is a folder of a site; the folder "" is all of it.
@@ -24,8 +24,8 @@ func newWay(w *World) way {
 // place returns the folder of a page.
 func (v *way) place(id refresh.ID) place { return place{v.lives[id].Site, path.Dir(v.lives[id].Path)} }
 
-// born takes a page that has come: a visit to one of its folder finds it, where none is known to any of the site. The
-// first one of a site is known from elsewhere.
+// born adds a new page. A visit to a known page of its folder finds it; if none is known there, a visit to any page
+// of its site. If the site has no known page either, the page is found at once.
 func (v *way) born(id refresh.ID) {
 	at := v.place(id)
 	if v.known[at] == 0 {
@@ -45,7 +45,8 @@ func (v *way) know(id refresh.ID) {
 	v.known[place{site: at.site}]++
 }
 
-// gone notes that a page was found to be gone. What the last one of its folder could have shown others show.
+// gone notes that a crawl found a page removed. If it was the last known page of its folder or site, born places the
+// pages that it could have shown again.
 func (v *way) gone(id refresh.ID) {
 	at := v.place(id)
 	v.known[at]--
@@ -61,7 +62,7 @@ func (v *way) gone(id refresh.ID) {
 	}
 }
 
-// look finds what a visit to a page shows.
+// look moves the new pages that a visit to this page finds to the found ones.
 func (v *way) look(id refresh.ID) {
 	at := v.place(id)
 	for _, at := range []place{at, {site: at.site}} {
@@ -70,7 +71,7 @@ func (v *way) look(id refresh.ID) {
 	}
 }
 
-// found returns the page that was found first.
+// found takes and returns the page that was found first.
 func (v *way) found() (refresh.ID, bool) {
 	if len(v.fresh) == 0 {
 		return 0, false
@@ -80,5 +81,5 @@ func (v *way) found() (refresh.ID, bool) {
 	return id, true
 }
 
-// again has a page that was found crawled again, after the others.
+// again puts a page whose crawl failed behind the other found ones.
 func (v *way) again(id refresh.ID) { v.fresh = append(v.fresh, id) }

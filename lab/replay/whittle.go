@@ -2,17 +2,17 @@ package replay
 
 import "freshet/refresh"
 
-// A whittle policy is the index rule of Avrachenkov and Borkar (2018) with the learner that Avrachenkov, Patil and
-// Thoppe (2020) give it, the law of large numbers: of n crawls over a time T of which m saw a change, the rate is
-// m n / T (n - m). It learns each page alone. Half a crawl is added to either kind, as a page that was never seen to
-// change would never be visited again; a page without a visit has the rate of all pages together.
+// A whittle policy is the index rule of Avrachenkov and Borkar (2018) with the estimator of Avrachenkov, Patil and
+// Thoppe (2020) by the law of large numbers. If m of n crawls over a time T saw a change, the rate is m n / (T (n -
+// m)). It learns each page alone. It adds half a crawl to each kind: without that, it would never visit again a page
+// that it never saw change. A page without a visit has the rate of all pages together.
 type whittle struct {
 	ranked
 	counts []crawls // by ID
 	all    crawls
 }
 
-// crawls are what those of a page have shown.
+// crawls counts the crawls of a page, those that saw a change, and their time.
 type crawls struct{ number, changed, time float64 }
 
 func (c crawls) rate() float64 {

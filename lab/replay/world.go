@@ -10,23 +10,23 @@ import (
 
 const day = 86400.0
 
-// A Life is what happens to one page within the window. Times are in seconds from its start.
+// A Life is the life of one page within the window. Times are in seconds from the window's start.
 type Life struct {
 	Site, Path string
 	Born, End  float64
 	Updates    []float64 // after Born and before End, rising
-	Noise      []float64 // changes that a crawl sees and nobody else, in the same way
+	Noise      []float64 // changes that only a crawl sees, as Updates
 }
 
-// A World is the pages that live within a window, with all that happens to them.
+// A World holds the lives of all pages within a window.
 type World struct {
 	Lives  []Life
 	Window float64 // seconds
-	Score  float64 // seconds at the end of the window that are scored
+	Score  float64 // seconds, at the end of the window, in which copies are scored
 }
 
-// NewWorld places histories in a window of some seconds. Each site's clock is shifted so that its last
-// observation is the end of the window; then time is compressed by the factor accelerate.
+// NewWorld places histories in a window, in seconds. It shifts each site's clock so that its last observation is the
+// end of the window. Then it divides all times by accelerate.
 func NewWorld(histories []History, window, score, accelerate float64) *World {
 	last := make(map[string]float64)
 	for _, h := range histories {
@@ -84,7 +84,7 @@ func (w *World) Sites() []string {
 	return slices.Compact(names)
 }
 
-// Only returns the world of the named sites.
+// Only returns the world with only the named sites.
 func (w *World) Only(sites []string) *World {
 	part := &World{Window: w.Window, Score: w.Score}
 	for _, l := range w.Lives {
@@ -95,7 +95,7 @@ func (w *World) Only(sites []string) *World {
 	return part
 }
 
-// shuffled returns the world with its pages in a random order, which is that of their IDs.
+// shuffled returns the world with its pages in a random order. A page's ID is its index.
 func (w *World) shuffled(r *rand.Rand) *World {
 	mixed := *w
 	mixed.Lives = slices.Clone(w.Lives)
@@ -114,7 +114,7 @@ func zipf(n int, r *rand.Rand) []float64 {
 	return weights
 }
 
-// An event is a page's coming or going, at the index of its life.
+// An event is the birth or death of a page.
 type event struct {
 	at float64
 	id refresh.ID

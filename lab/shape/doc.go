@@ -1,4 +1,3 @@
-// Package shape is the experiment that measures the synthetic webs against the web that they imitate: how
-// many links a page has, how many of them are repeats, how many stay on the site, and how unevenly links
-// are received.
+// Package shape is the experiment that compares the synthetic webs with the real web: the links per page, the shares
+// of repeats and of links within a site, and the distribution of in-degrees.
 package shape

@@ -23,12 +23,12 @@ type parameters struct {
 func Experiment() lab.Experiment {
 	return lab.Experiment{
 		Name:       "web",
-		Summary:    "Measure the synthetic webs against the web that they imitate",
+		Summary:    "Compare the link statistics of the synthetic webs with those of the real web",
 		Reproduces: "the link statistics of Broder, Najork and Wiener 2003 (a crawl of 429 million pages in 2002), and an in-degree of Broder et al. 2000",
 		Quick:      []string{"--webs=stateless", "--sites=1000"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
-			flags.StringSliceVar(&p.webs, "webs", []string{"web-5k", "web-big", "stateless"}, "webs, some of "+names())
+			flags.StringSliceVar(&p.webs, "webs", []string{"web-5k", "web-big", "stateless"}, "webs to measure, some of "+names())
 			flags.IntVar(&p.sites, "sites", 5000, "sites of the stateless web")
 			flags.Uint64Var(&p.seed, "seed", 1, "seed of the stateless web")
 			return p.run
@@ -36,7 +36,7 @@ func Experiment() lab.Experiment {
 	}
 }
 
-// names returns the webs there are, for people.
+// names lists the webs for help and errors.
 func names() string { return strings.Join(append(graph.Names(), "stateless"), ", ") }
 
 func (p *parameters) run(ctx context.Context, out *lab.Result) error {
@@ -79,9 +79,9 @@ func (p *parameters) measure(ctx context.Context, name string) (graph.Shape, []u
 	return shape, inDegrees, ctx.Err()
 }
 
-// compare sets a web beside the crawl of 2002. A tenth is allowed, as the generator has the medians and
-// not the means for parameters, and the share of repeats to its second digit. The exponent of real webs
-// is known to be lower than that of webs of this size.
+// compare compares a web with the crawl of 2002. A difference of a tenth is allowed: the generator is set by medians,
+// not means, and has the share of repeats to two digits only. Real webs are known to have a lower exponent than webs
+// of this size.
 func compare(out *lab.Result, name string, s graph.Shape) {
 	const crawl = "Broder et al. 2003"
 	for _, c := range []lab.Comparison{
@@ -97,7 +97,7 @@ func compare(out *lab.Result, name string, s graph.Shape) {
 	}
 }
 
-// tail returns how many pages have at least a number of links, at numbers evenly spaced by logarithm.
+// tail returns the share of pages with at least x incoming links, at values of x evenly spaced on a logarithmic axis.
 func tail(name string, inDegrees []uint32) lab.Series {
 	slices.Sort(inDegrees)
 	s := lab.Series{Name: name}

@@ -1,4 +1,4 @@
-// Package webs opens the webs that experiments crawl, by the names that users give them.
+// Package webs opens webs for experiments by name.
 package webs
 
 import (
@@ -14,12 +14,12 @@ import (
 	"freshet/sim/graph"
 )
 
-// Source opens webs. The zero value knows none of the real ones.
+// Source opens webs. The zero value opens synthetic webs and files only.
 type Source struct {
 	// Recorded returns the file of a web of RealNames. Its error wraps lab.ErrNoData if the sites are not on
 	// this machine.
 	Recorded func(ctx context.Context, name string) (file string, err error)
-	// Published returns where a graph of PublishedNames lies, by the name of the file that it was published as.
+	// Published returns the path of a graph of PublishedNames. file is the name under which it was published.
 	// Its error wraps lab.ErrNoData if it is not on this machine.
 	Published func(file string) (path string, err error)
 }
@@ -27,7 +27,7 @@ type Source struct {
 // RealNames returns the names of the webs that were recorded from real sites.
 func RealNames() []string { return []string{"real-14", "real-split"} }
 
-// published are the files of the graphs that others published with the URLs of their pages.
+// published returns the file of each graph that others published with the URLs of its pages.
 func published() map[string]string {
 	return map[string]string{
 		"california": "gr0.California.gz", // J. Kleinberg, 2002: what a query found, and what links there
@@ -38,15 +38,15 @@ func published() map[string]string {
 // PublishedNames returns the names of the webs that are graphs which others published.
 func PublishedNames() []string { return slices.Sorted(maps.Keys(published())) }
 
-// Names returns what Open takes, for people.
+// Names lists the names that Open accepts, for help and errors.
 func Names() string {
 	return strings.Join(slices.Concat(graph.Names(), RealNames(), PublishedNames()), ", ") + ", or a file of a web or of pages and links"
 }
 
-// Open returns the web of that name, or in that file. Seed is added to that of a synthetic web, which has
-// other links then; a real one has servers of other speeds, which are always drawn, as none were recorded;
-// so has a published one, and pages of other sizes; of a recorded file all stays as recorded. An unknown name
-// is a *lab.ParameterError; the error of a known one whose data is not there wraps lab.ErrNoData.
+// Open returns the web of that name, or the web in that file. Another seed gives a synthetic web other links. It
+// gives a real web servers of other speeds, because speeds were not recorded. It gives a published graph other speeds
+// and page sizes. It changes nothing in a recorded file. An unknown name is a *lab.ParameterError. If the data of a
+// known name is missing, the error wraps lab.ErrNoData.
 func (s Source) Open(ctx context.Context, name string, seed uint64) (*graph.Stored, error) {
 	if recipe, ok := graph.Recipes()[name]; ok {
 		recipe.Seed += seed

@@ -6,11 +6,11 @@ import (
 	"freshet/change"
 )
 
-// bound returns a mean staleness, by the problem's weights, that no crawls at times fixed in advance go
-// below in the long run, budget of them an interval: that of a continuous number of crawls of each page,
-// evenly spaced, or just after every nth instant of a quasi-deterministic page; or, if the instants are
-// not known but how often they come, evenly spaced as well. It is the value of the dual problem, which is a
-// bound for every multiplier and the optimum at the one that spends the budget.
+// bound returns a lower bound of the mean staleness, by the problem's weights, in the long run, for budget crawls an
+// interval at times fixed in advance. It is the staleness with a continuous number of crawls of each page. They are
+// evenly spaced, or just after every nth instant of a quasi-deterministic page. If only the frequency of the instants
+// is known, those are evenly spaced too. bound computes the value of the dual problem. That is a bound for every
+// multiplier, and the optimum for the multiplier that spends the budget.
 func (p problem) bound(budget float64, instantsKnown bool) float64 {
 	spend := func(mu float64) (crawls, stale float64) {
 		for i := range p.rates {
@@ -38,8 +38,7 @@ func (p problem) bound(budget float64, instantsKnown bool) float64 {
 	return (stale + mu*(crawls-budget)) / weights
 }
 
-// best returns the crawls an interval of page i, and its staleness with them, that are best if a crawl
-// costs mu.
+// best returns the optimal crawls an interval of page i if a crawl costs mu, and its staleness with them.
 func (p problem) best(i int, mu float64, instantsKnown bool) (crawls, stale float64) {
 	w := p.weight(i)
 	if w == 0 {
@@ -57,16 +56,15 @@ func (p problem) best(i int, mu float64, instantsKnown bool) (crawls, stale floa
 	return 1 / length, stale
 }
 
-// rhythm returns the quasi-deterministic page i going on and on, in its phase: so many instants an interval.
+// rhythm returns the process of the quasi-deterministic page i, repeated every interval in its phase.
 func (p *pages) rhythm(i int) change.Rhythm {
 	number := quasiInstants(p.rates[i])
 	_, phase := math.Modf(float64(i/10+1) * (math.Sqrt(5) - 1) / 2)
 	return change.Rhythm{Period: 1 / number, Phase: phase / number, Probability: min(1, p.rates[i]/number)}
 }
 
-// bestOf returns the crawls an interval, each just after an instant, and the staleness with them, that are
-// best if a crawl costs mu. With a crawl at every j-th instant the copy is fresh for (1-(1-k)^j)/(kj) of
-// the time.
+// bestOf returns the optimal crawls an interval if a crawl costs mu, each just after an instant, and the staleness
+// with them. With a crawl at every jth instant the copy is fresh for (1-(1-k)^j)/(kj) of the time.
 func bestOf(r change.Rhythm, mu float64) (crawls, stale float64) {
 	k := r.Probability
 	if r.Period/k <= mu {
@@ -89,9 +87,9 @@ func bestOf(r change.Rhythm, mu float64) (crawls, stale float64) {
 	}
 }
 
-// blind is bestOf for crawls that are evenly spaced without regard to the instants. An interval s after a
-// crawl, with s = (m + f) periods, the copy is fresh with probability keep = (1-k)^m (1-fk); with F its integral,
-// the best spacing L has F(L) - L keep(L) = mu.
+// blind is bestOf for evenly spaced crawls that ignore the instants. At a time s = (m + f) periods after a crawl, the
+// copy is fresh with probability keep(s) = (1-k)^m (1-fk). F is the integral of keep. The best spacing L solves F(L)
+// - L keep(L) = mu.
 func blind(r change.Rhythm, mu float64) (crawls, stale float64) {
 	k := r.Probability
 	fresh := func(length float64) (integral, keep float64) {
@@ -117,8 +115,8 @@ func blind(r change.Rhythm, mu float64) (crawls, stale float64) {
 	return 1 / length, 1 - integral/length
 }
 
-// fresh returns the time between from and to in which a copy made at crawled, before both, is expected to be
-// fresh.
+// fresh returns the expected time between from and to in which a copy is fresh. The copy was made at crawled, before
+// both.
 func fresh(r change.Rhythm, crawled, from, to float64) float64 {
 	first := r.Next(crawled)
 	sum, keep, since := 0.0, 1.0, crawled

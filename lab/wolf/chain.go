@@ -8,7 +8,7 @@ import (
 	"freshet/refresh"
 )
 
-// A chain has the live plan crawl pages whose laws it is told, interval after interval, and scores it by the laws.
+// A chain runs the live plan over many intervals, on pages with known laws. It scores the plan by these laws.
 type chain struct {
 	problem
 	plan    *refresh.Plan
@@ -17,11 +17,11 @@ type chain struct {
 	score   chainScore
 }
 
-// A chainScore adds up the time from one time on in which copies are expected to be fresh, by weight.
+// A chainScore sums the expected time, from one time on, in which copies are fresh, by weight.
 type chainScore struct{ from, fresh, weights float64 }
 
-// newChain returns a chain that begins with copies of ages up to two budgets' turns, allocates so many intervals
-// ahead, and scores from a time on.
+// newChain returns a chain that allocates crawls ahead intervals in advance and scores from a time on. At the start
+// the ages of the copies are spread evenly over up to twice the mean time between crawls.
 func newChain(p problem, budget, ahead, from float64) (*chain, error) {
 	c := &chain{problem: p, budget: budget, crawled: make([]float64, p.Len())}
 	perPage := budget / float64(p.Len())
@@ -40,7 +40,7 @@ func newChain(p problem, budget, ahead, from float64) (*chain, error) {
 	return c, nil
 }
 
-// law is refresh.Law.
+// law implements refresh.Law.
 func (c *chain) law(id refresh.ID, crawled, now, ahead float64) change.Curve {
 	i := int(id)
 	if c.recipe[i%10] != quasi {
@@ -73,7 +73,7 @@ func (c *chain) run(ctx context.Context, intervals int) (float64, error) {
 	return c.score.fresh / (end - c.score.from) / c.score.weights, nil
 }
 
-// visit crawls page i, and scores its copy up to then.
+// visit scores the copy of page i up to at, then crawls the page.
 func (c *chain) visit(i int, at float64) {
 	if from := math.Max(c.crawled[i], c.score.from); at > from {
 		c.score.fresh += c.weight(i) * c.fresh(i, from, at)
@@ -81,7 +81,7 @@ func (c *chain) visit(i int, at float64) {
 	c.crawled[i] = at
 }
 
-// fresh returns the time in which the copy of page i is expected to be fresh.
+// fresh returns the expected time in which the copy of page i is fresh.
 func (c *chain) fresh(i int, from, to float64) float64 {
 	if c.recipe[i%10] == quasi {
 		return fresh(c.rhythm(i), c.crawled[i], from, to)

@@ -8,20 +8,20 @@ import (
 	"freshet/lab"
 )
 
-// ratios are the crawls a page of Figures 7 (left) and 8.
+// ratios are the crawls per page of Figures 7 (left) and 8.
 var ratios = []float64{1.5, 2, 2.5, 3, 4, 5}
 
-// rounding is what reference values of eight digits may differ by.
+// rounding is the largest difference of reference values with eight digits.
 const rounding = 6e-9
 
-// curves are the mean staleness by policy along an axis.
+// curves holds the mean staleness of each policy along an axis.
 type curves struct {
 	x        []float64
 	policies []string
 	y        map[string][]float64
 }
 
-// measure fills curves by asking at each x.
+// measure returns the curves with values from at.
 func measure(ctx context.Context, out *lab.Result, doing string, x []float64, policies []string, at func(x float64, policy string) (float64, error)) (curves, error) {
 	c := curves{x, policies, map[string][]float64{}}
 	for i, v := range x {
@@ -52,7 +52,7 @@ func (c curves) report(out *lab.Result, figure, mixture, column, label string) {
 	out.Plot(plot)
 }
 
-// compare puts reference values, by policy in order, beside the curves.
+// compare compares the curves with reference values, in the order of the policies.
 func (c curves) compare(out *lab.Result, figure, mixture string, at func(x float64) []float64) {
 	for i, x := range c.x {
 		for j, want := range at(x) {
@@ -64,7 +64,7 @@ func (c curves) compare(out *lab.Result, figure, mixture string, at func(x float
 	}
 }
 
-// atMost reports whether the curve of a lies nowhere above that of b, and the least ratio b/a.
+// atMost reports whether the curve of a is nowhere above that of b. least is the least ratio b/a.
 func (c curves) atMost(a, b string) (holds bool, least float64) {
 	holds, least = true, 1e300
 	for i := range c.x {
@@ -111,7 +111,7 @@ func (p *parameters) mixtures(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// convex reports whether a curve's slope never falls, and the least change of it.
+// convex reports whether a curve's slope never falls. bend is the least change of the slope.
 func (c curves) convex(policy string) (holds bool, bend float64) {
 	y := c.y[policy]
 	bend = 1e300

@@ -10,13 +10,13 @@ import (
 	"freshet/schedule"
 )
 
-// crawlers are those of Figure 10, near those crawls that land within so many slots of a crawler.
+// Figure 10 has that many crawlers. A crawl is near if it is within that many slots of its ideal time.
 const (
 	crawlers = 10
 	near     = 20
 )
 
-// ideals are ways to draw n ideal times in [0, 1).
+// ideals are ways to draw ideal times in [0, 1).
 var ideals = []struct {
 	name string
 	draw func(rng *rand.Rand, times []float64)
@@ -43,18 +43,18 @@ var ideals = []struct {
 	}},
 }
 
-// displacement says how far crawls land from their ideal times, in slots of one crawler.
+// displacement holds the distances of crawls from their ideal times, in slots of one crawler.
 type displacement struct {
 	mean, most, near float64
 	unplaced         int
-	shares           [2*shown + 1]float64 // of the crawls that land as many slots late as the index is above shown
+	shares           [2*shown + 1]float64 // shares[shown+i]: of the crawls that are i slots late
 }
 
 // shown is how many slots early and late the figure shows.
 const shown = 30
 
-// displacements is Figure 10: as many crawls as slots, a fifth of them of quasi-deterministic pages, which
-// must not be early.
+// displacements is Figure 10: as many crawls as slots. A fifth of them are of quasi-deterministic pages and must not
+// be early.
 func (p *parameters) displacements(ctx context.Context, out *lab.Result) error {
 	slots, err := schedule.Slots([]schedule.Crawlers{{Count: crawlers, Slots: p.slots}}, 1)
 	if err != nil {
@@ -98,8 +98,8 @@ func (p *parameters) displacements(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// displacement schedules one draw. What is due after the last start of a slot and must not be early has no slot, and
-// is left to the next interval.
+// displacement schedules one draw. A crawl that must not be early and is due after the last slot's start has no slot.
+// It is left to the next interval.
 func (p *parameters) displacement(rng *rand.Rand, slots []schedule.Slot, draw func(*rand.Rand, []float64)) displacement {
 	times := make([]float64, len(slots))
 	draw(rng, times)

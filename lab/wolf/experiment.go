@@ -34,9 +34,9 @@ func Experiment() lab.Experiment {
 			flags.IntVar(&p.slots, "slots", 1_000_000, "slots an interval of each of the ten crawlers of Figure 10")
 			flags.IntVar(&p.draws, "draws", 1, "draws of ideal times in Figure 10")
 			flags.StringVar(&p.histories, "histories", "", "file of recorded pages for Figure 6: CSV of site,page,alive,end,times, may end in .gz; none leaves the figure out")
-			flags.StringVar(&p.bulk, "without-bulk", "", "file of landings whose updates Figure 6 leaves out: CSV of site,time,pages_touched")
-			flags.IntVar(&p.minGaps, "min-gaps", 20, "gaps that a page of Figure 6 must have")
-			flags.IntVar(&p.resample, "resample", 19, "samples of each fitted law that a page's gaps are held against")
+			flags.StringVar(&p.bulk, "without-bulk", "", "file of landings, whose updates Figure 6 leaves out: CSV of site,time,pages_touched")
+			flags.IntVar(&p.minGaps, "min-gaps", 20, "least number of gaps of a page in Figure 6")
+			flags.IntVar(&p.resample, "resample", 19, "samples drawn from each fitted law to test a page's gaps")
 			return p.run
 		},
 	}
@@ -84,5 +84,5 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// reference reports whether the reference values are for these pages.
+// reference reports whether the reference values hold for these parameters.
 func (p *parameters) reference() bool { return p.pages == referencePages && p.seed == referenceSeed }

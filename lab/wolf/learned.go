@@ -27,8 +27,8 @@ type longParameters struct {
 	ahead                           float64
 }
 
-// Mixture returns the experiment that crawls the mixture of section 5 for many intervals: with laws known, by the
-// live plan, and with nothing known, by the policies that learn.
+// Mixture returns the experiment that crawls the mixture of section 5 for many intervals: by the live plan, which
+// knows the laws, and by the policies that learn them.
 func Mixture() lab.Experiment {
 	return lab.Experiment{
 		Name:    "wolf-mixture",
@@ -39,9 +39,9 @@ func Mixture() lab.Experiment {
 			flags.StringVar(&p.mixture, "mixture", "mixed", "laws of the pages: mixed, poisson, pareto or quasi")
 			flags.IntVar(&p.pages, "pages", 2000, "pages")
 			flags.Float64SliceVar(&p.perPage, "crawls-per-page", []float64{1.5, 2.5, 5}, "crawls a page and interval")
-			flags.IntVar(&p.intervals, "intervals", 60, "intervals that are crawled, of a day each")
-			flags.IntVar(&p.scored, "scored", 20, "intervals at the end that are scored")
-			flags.Float64Var(&p.ahead, "ahead", 16, "intervals that crawls are allocated over when laws are known")
+			flags.IntVar(&p.intervals, "intervals", 60, "intervals to crawl, of a day each")
+			flags.IntVar(&p.scored, "scored", 20, "intervals to score, at the end")
+			flags.Float64Var(&p.ahead, "ahead", 16, "intervals for which the plan allocates crawls in advance when it knows the laws")
 			flags.Uint64Var(&p.seed, "seed", referenceSeed, "seed of weights and updates")
 			flags.IntVar(&p.seeds, "seeds", 3, "number of seeds of updates, from --seed on; the rows are means over them")
 			return p.run
@@ -128,10 +128,10 @@ func (p *longParameters) run(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// A learner is a policy that is told nothing of the pages' laws.
+// A learner is a policy that does not know the pages' laws.
 type learner struct {
 	name    string // one of policies.Names
-	claimed bool   // whether it must come near the optimum
+	claimed bool   // claims say that it comes near the optimum
 }
 
 var learners = []learner{
@@ -140,7 +140,7 @@ var learners = []learner{
 	{"uniform", false},
 }
 
-// learn returns the freshness that a policy reaches with each seed.
+// learn returns a policy's freshness for each seed.
 func (p *longParameters) learn(ctx context.Context, out *lab.Result, problem problem, l learner, budget float64) ([]float64, error) {
 	var freshness []float64
 	for n := range p.seeds {
@@ -164,7 +164,7 @@ func (p *longParameters) learn(ctx context.Context, out *lab.Result, problem pro
 	return freshness, nil
 }
 
-// world draws the updates of the pages over some intervals.
+// world draws the updates of the pages over a number of intervals.
 func (p problem) world(rng *rand.Rand, intervals, scored float64) *replay.World {
 	w := &replay.World{Window: intervals * day, Score: scored * day}
 	for i := range p.rates {
@@ -177,7 +177,7 @@ func (p problem) world(rng *rand.Rand, intervals, scored float64) *replay.World 
 	return w
 }
 
-// updates draws the updates of page i, its process in equilibrium, up to a time in intervals.
+// updates draws the updates of page i up to a time, in intervals. Its process is in equilibrium.
 func (p problem) updates(i int, rng *rand.Rand, until float64) iter.Seq[float64] {
 	if p.recipe[i%10] == quasi {
 		return p.rhythm(i).Draw(rng, 0, until)

@@ -15,7 +15,7 @@ const (
 	quasi
 )
 
-// recipes are the mixtures of Figure 8: the laws of ten pages in a row.
+// recipes are the mixtures of Figure 8. Each gives the laws of ten consecutive pages.
 var recipes = map[string][10]law{
 	"mixed":   {6: pareto, pareto, pareto, quasi},
 	"poisson": {},
@@ -23,14 +23,14 @@ var recipes = map[string][10]law{
 	"quasi":   {quasi, quasi, quasi, quasi, quasi, quasi, quasi, quasi, quasi, quasi},
 }
 
-// pages are the pages of a mixture over an interval of 1. Its methods are for one goroutine.
+// pages holds the pages of a mixture over an interval of 1. It is not for concurrent use.
 type pages struct {
 	recipe [10]law
 	rates  []float64 // changes an interval
 	shape  float64   // of the Pareto pages
 	quasi  map[int]*change.Quasi
 
-	// The process of the page asked for last: a method call on a pointer allocates nothing.
+	// The process that process returned last. It is kept here so that process allocates nothing.
 	poisson change.Poisson
 	pareto  change.Pareto
 }
@@ -57,11 +57,11 @@ func newPages(n int, mixture string, theta, shape float64) (*pages, error) {
 	return p, nil
 }
 
-// quasiInstants returns how many instants an interval the quasi-deterministic page of a rate has.
+// quasiInstants returns the number of instants an interval of a quasi-deterministic page with this rate.
 func quasiInstants(rate float64) float64 { return max(1, min(48, math.Ceil(2*rate))) }
 
-// newQuasi returns the quasi-deterministic page of a rate: ⌈2 rate⌉ instants, 1 to 48, in the middles of
-// equal parts of the interval, and equal probabilities.
+// newQuasi returns the quasi-deterministic page of a rate. It has ⌈2 rate⌉ instants, 1 to 48, in the middles of equal
+// parts of the interval, with equal probabilities.
 func newQuasi(rate float64) (*change.Quasi, error) {
 	n := int(quasiInstants(rate))
 	times, probabilities := make([]float64, n), make([]float64, n)
@@ -72,7 +72,7 @@ func newQuasi(rate float64) (*change.Quasi, error) {
 	return change.NewQuasi(times, probabilities, 1, 0)
 }
 
-// own returns how page i changes, as process does, to be kept.
+// own returns the process of page i. Unlike that of process, it stays valid.
 func (p *pages) own(i int) change.Process {
 	if pareto, ok := p.process(i).(*change.Pareto); ok {
 		return *pareto
@@ -80,7 +80,7 @@ func (p *pages) own(i int) change.Process {
 	return p.poisson
 }
 
-// process returns how page i changes; nil if it is quasi-deterministic. It is good until the next call.
+// process returns the process of page i, or nil if it is quasi-deterministic. It is valid until the next call.
 func (p *pages) process(i int) change.Renewal {
 	switch p.recipe[i%10] {
 	case poisson:
@@ -93,7 +93,8 @@ func (p *pages) process(i int) change.Renewal {
 	return nil
 }
 
-// page returns what page i, not quasi-deterministic, gains by crawls, by the paper's convention: fresh at the start.
+// page returns the gain of crawls of page i, which must not be quasi-deterministic. By the paper's convention the
+// page is fresh at the start.
 func (p *pages) page(i int) change.Page { return change.Page{Process: p.process(i), Interval: 1} }
 
 func (p *pages) staleness(i, crawls int) float64 {
@@ -103,7 +104,7 @@ func (p *pages) staleness(i, crawls int) float64 {
 	return p.page(i).Staleness(crawls)
 }
 
-// A problem is pages that compete for crawls by weight; nil weighs them alike.
+// A problem holds pages that compete for crawls by weight. Nil weights are equal weights.
 type problem struct {
 	*pages
 	weights []float64
@@ -122,7 +123,7 @@ func (p problem) weight(i int) float64 {
 	return p.weights[i]
 }
 
-// Gain returns what one crawl more of page i saves.
+// Gain returns the weighted staleness that one more crawl of page i saves, after x crawls.
 func (p problem) Gain(i, x int) float64 {
 	if q := p.quasi[i]; q != nil {
 		return p.weight(i) * q.Gain(x)
@@ -130,7 +131,7 @@ func (p problem) Gain(i, x int) float64 {
 	return p.weight(i) * p.page(i).Gain(x)
 }
 
-// Crawls returns about how many crawls of page i save more than gain each.
+// Crawls returns approximately how many crawls of page i each save more than gain.
 func (p problem) Crawls(i int, gain float64) float64 {
 	w := p.weight(i)
 	if w == 0 {
@@ -142,7 +143,7 @@ func (p problem) Crawls(i int, gain float64) float64 {
 	return p.page(i).Crawls(gain / w)
 }
 
-// mean returns the mean staleness, by the problem's weights, if page i's is staleness(i).
+// mean returns the mean of staleness(i) over the pages, by the problem's weights.
 func (p problem) mean(staleness func(i int) float64) float64 {
 	sum, weights := 0.0, 0.0
 	for i := range p.rates {
@@ -153,8 +154,8 @@ func (p problem) mean(staleness func(i int) float64) float64 {
 	return sum / weights
 }
 
-// embarrassment returns weights by eq. 8, of the stream that the reference values were made with: the
-// splitmix64 generator of the state given by the seed.
+// embarrassment returns weights by eq. 8. It draws from the splitmix64 generator with the seed as its state, as the
+// reference values did.
 func embarrassment(n int, seed uint64) []float64 {
 	byCentre := clickWeights()
 	uniform := func() float64 {
@@ -172,7 +173,7 @@ func embarrassment(n int, seed uint64) []float64 {
 	return weights
 }
 
-// clickWeights returns Σ c b for pages centred at places 1 to 50.
+// clickWeights returns Σ c b for pages with centres 1 to 50.
 func clickWeights() (weights [50]float64) {
 	harmonic := 0.0
 	for m := 1; m <= 50; m++ {

@@ -18,7 +18,7 @@ const (
 
 var sixPolicies = []string{weightedOptimal, optimal, proportional, weightedProportional, uniform, weightedUniform}
 
-// stalenessOf returns the mean staleness, by p's weights, of a policy that has ratio crawls a page.
+// stalenessOf returns the mean staleness, by p's weights, of a policy with ratio crawls per page.
 func (p problem) stalenessOf(policy string, ratio float64) (float64, error) {
 	if policy == uniform {
 		return p.evenly(ratio), nil
@@ -54,8 +54,8 @@ func (p problem) allocate(policy string, budget int) ([]int32, error) {
 	panic("wolf: no policy " + policy)
 }
 
-// evenly returns the mean staleness if every page gets ratio crawls: the mean over all ways to give some
-// the next whole number below and some that above.
+// evenly returns the mean staleness if every page gets ratio crawls. If ratio is no whole number, some pages get the
+// next lower and some the next higher number, and evenly averages over all such choices.
 func (p problem) evenly(ratio float64) float64 {
 	whole, part := math.Modf(ratio)
 	return p.mean(func(i int) float64 {

@@ -7,7 +7,7 @@ const (
 	referenceSlots = 1_000_000 // of each crawler of Figure 10
 )
 
-// referenceEight is optimal, proportional, uniform of Figure 8 by mixture and crawls a page.
+// referenceEight holds optimal, proportional and uniform of Figure 8, by mixture and crawls per page.
 var referenceEight = map[string]map[float64][3]float64{
 	"mixed": {
 		1.5: {.06394849, .10305813, .07886205}, 2: {.05307095, .09362376, .06648649}, 2.5: {.04570693, .08585145, .05975818},
@@ -27,14 +27,14 @@ var referenceEight = map[string]map[float64][3]float64{
 	},
 }
 
-// referenceSevenLeft is the six policies of Figure 7 by crawls a page.
+// referenceSevenLeft holds the six policies of Figure 7, by crawls per page.
 var referenceSevenLeft = map[float64][6]float64{
 	1.5: {.04056562, .06376065, .10281271, .07559705, .07844581, .05285176},
 	2.5: {.02901648, .04559620, .08572441, .06171648, .05942113, .04075289},
 	5:   {.01705946, .02691685, .06181117, .04462645, .03815992, .02729163},
 }
 
-// referenceSevenRight is the same at 2.5 crawls a page by theta.
+// referenceSevenRight holds the same at 2.5 crawls per page, by theta.
 var referenceSevenRight = map[float64][6]float64{
 	0:    {.02901648, .04559620, .08572441, .06171648, .05942113, .04075289},
 	0.25: {.06697170, .10591529, .13372829, .09047731, .11828738, .07981887},
@@ -43,23 +43,23 @@ var referenceSevenRight = map[float64][6]float64{
 	1:    {.10103663, .16051211, .16449472, .11002351, .16444776, .11002351},
 }
 
-// referenceNine is optimal, proportional, uniform, and uniform under the ordinary process, of Figure 9 by
-// the shape a.
+// referenceNine holds optimal, proportional, uniform, and uniform under the ordinary process, of Figure 9, by the
+// shape a.
 var referenceNine = map[float64][4]float64{
 	1.05: {.03066746, .04726467, .03187114, .41581042}, 1.25: {.04461152, .07448524, .05011038, .19269560},
 	1.5: {.04830647, .08215760, .05633683, .13952138}, 2: {.05063220, .08708764, .06084882, .10680650},
 	3: {.05195360, .08996264, .06370764, .08807841}, 4: {.05241880, .09099801, .06477823, .08137386},
 }
 
-// referenceSorted is four policies of Figure 7 at 2.5 crawls a page, with weights in the order of the rates.
+// referenceSorted holds four policies of Figure 7 at 2.5 crawls per page, with weights in the order of the rates.
 var referenceSorted = map[string]float64{proportional: .1408, weightedProportional: .1929, uniform: .2148, weightedUniform: .0929}
 
-// referenceTen is mean and largest distance and the share within 20 slots of Figure 10, by how ideal times are
-// drawn, one draw each. Where they are spread evenly the mean is the same in each draw, and must agree in all digits.
-// Where they are not, the distance is that of a Brownian bridge from 0 (TestLargestDistance) and varies from draw to
-// draw; what is allowed is about twice the scatter of the difference of two draws, as five draws of 100,000 slots
-// showed it, the bridge's growing with the root of the slots. It was set after a first draw at a million had been seen;
-// docs/notes/2026-11-lab.md has six draws that had no part in it.
+// referenceTen holds, for Figure 10, the mean distance, the largest distance and the share within 20 slots, by the
+// way to draw ideal times, from one draw each. If ideal times are spread evenly, the mean is the same in each draw
+// and must agree in all digits. Otherwise the distance is that of a Brownian bridge from 0 (TestLargestDistance) and
+// varies between draws. The tolerance is then about twice the scatter of the difference of two draws. It is scaled
+// from five draws of 100,000 slots by the square root of the slots. It was chosen after one draw with a million
+// slots; docs/notes/2026-11-lab.md has six independent draws.
 var referenceTen = map[string][3]struct{ value, spread float64 }{
 	ideals[0].name: {{40.2, 200}, {174, 230}, {.358, .3}},
 	ideals[1].name: {{78.8, 60}, {264, 200}, {.281, .3}},

@@ -8,14 +8,15 @@ import (
 	"freshet/lab"
 )
 
-// shapesOfNine are the shapes of Figure 9 that have a mean; the paper goes below 1, where there is none.
+// shapesOfNine are the shapes of Figure 9 with a finite mean. The paper also has shapes below 1, whose mean is
+// infinite.
 var shapesOfNine = []float64{1.05, 1.25, 1.5, 2, 3, 4}
 
-// ordinary is uniform for pages that begin a gap with each crawl: the paper's process is in equilibrium,
-// but its figure looks as if it were this one.
+// ordinary is uniform for pages that begin a gap with each crawl. The paper's process is in equilibrium, but its
+// figure has the shape of this one.
 const ordinary = "uniform, ordinary process"
 
-// shapes is Figure 9: all pages Pareto, of the same rates, by the shape of their gaps.
+// shapes is Figure 9: all pages are Pareto with the same rates. The axis is the shape of their gaps.
 func (p *parameters) shapes(ctx context.Context, out *lab.Result) error {
 	var problem problem
 	c, err := measure(ctx, out, "figure 9", shapesOfNine, []string{optimal, proportional, uniform, ordinary}, func(shape float64, policy string) (staleness float64, err error) {
@@ -44,7 +45,7 @@ func (p *parameters) shapes(ctx context.Context, out *lab.Result) error {
 	return nil
 }
 
-// falls reports whether no value is above the one before.
+// falls reports whether y never rises.
 func falls(y []float64) bool {
 	return slices.IsSortedFunc(y, func(a, b float64) int {
 		if a >= b {
@@ -54,9 +55,9 @@ func falls(y []float64) bool {
 	})
 }
 
-// ordinaryStaleness returns the mean staleness of a Pareto page, of that rate an interval, at crawls a
-// page, evenly, if each crawl meets the beginning of a gap: the mean over each length L between crawls of
-// 1 - I(L)/L, I the integral of the gaps' tail.
+// ordinaryStaleness returns the mean staleness of a Pareto page with rate changes an interval, if it is crawled
+// evenly and each crawl meets the beginning of a gap. It is the mean of 1 - I(L)/L over the lengths L between crawls.
+// I is the integral of the gaps' tail.
 func ordinaryStaleness(rate, shape, crawls float64) float64 {
 	scale := (shape - 1) / rate
 	at := func(x float64) float64 {

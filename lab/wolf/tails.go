@@ -14,22 +14,22 @@ import (
 	"freshet/lab/replay"
 )
 
-// laws are those that gaps are fitted with.
+// laws are the laws to fit to the gaps.
 var laws = []string{"poisson", "weibull", "gamma", "pareto"}
 
-// tailed is a law that says how likely a longer gap is, and draws gaps.
+// tailed is a law that gives the probability of a longer gap, and draws gaps.
 type tailed interface {
 	Tail(gap float64) float64
 	Gap(rng *rand.Rand) float64
 }
 
-// A verdict is what the gaps of one page say.
+// A verdict is the result of the tests on the gaps of one page.
 type verdict struct {
-	best     string          // law of the least Bayesian information criterion
-	rejected map[string]bool // by law: whether its fit is contradicted at the 5 % level
+	best     string          // law with the least Bayesian information criterion
+	rejected map[string]bool // by law: whether the test rejects its fit at the 5 % level
 }
 
-// tails is Figure 6, of recorded pages: the tail of their gaps, and which law fits how many.
+// tails is Figure 6 for recorded pages: the tail of their gaps, and the number of pages that each law fits.
 func (p *parameters) tails(ctx context.Context, out *lab.Result) error {
 	if p.histories == "" {
 		out.Parameter("figure_6", "left out: no --histories")
@@ -81,8 +81,8 @@ func (p *parameters) tails(ctx context.Context, out *lab.Result) error {
 	return plotTails(out, pooled)
 }
 
-// gaps returns the gaps between updates, in seconds, of every page that has enough of them. The time from
-// the creation to the first update is none.
+// gaps returns the gaps between updates, in seconds, of every page with enough of them. The time from the creation to
+// the first update is not a gap.
 func (p *parameters) gaps() ([][]float64, error) {
 	histories, err := replay.ReadHistories(p.histories)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,9 +125,9 @@ func relative(gaps []float64) []float64 {
 	return units
 }
 
-// judge fits the laws to gaps and tests each fit. The distance of Kolmogorov and Smirnov between gaps and
-// fit is held against that of samples of the fit, each of as many gaps and fitted again (Lilliefors), so
-// that having fitted the law does not help it. O(samples) fits a law.
+// judge fits the laws to gaps and tests each fit. It compares the Kolmogorov–Smirnov distance between gaps and fit
+// with those of samples drawn from the fit. Each sample has as many gaps, and the law is fitted to it again
+// (Lilliefors). So the test allows for the fit. It takes O(samples) fits per law.
 func judge(gaps []float64, samples int, rng *rand.Rand) (verdict, error) {
 	fits, err := change.Choose(gaps)
 	if err != nil {
@@ -155,8 +155,8 @@ func judge(gaps []float64, samples int, rng *rand.Rand) (verdict, error) {
 	return v, nil
 }
 
-// fitOf returns the fit of a law and how far the gaps are from it. Gaps that fit best where a law has no
-// bounds left are exponential: that is the limit of a Pareto law.
+// fitOf returns the fit of a law and its distance from the gaps. If a law has no best fit, it returns the exponential
+// law, which is the limit of Pareto laws.
 func fitOf(fits []change.Fit, law string, gaps []float64) (tailed, float64) {
 	var fitted tailed
 	for _, f := range fits {
@@ -167,7 +167,7 @@ func fitOf(fits []change.Fit, law string, gaps []float64) (tailed, float64) {
 	return fitted, distance(gaps, fitted)
 }
 
-// distance returns the largest difference between the share of gaps above a length and the law's tail.
+// distance returns the largest difference between the law's tail and the share of longer gaps.
 func distance(gaps []float64, law tailed) float64 {
 	sorted := slices.Sorted(slices.Values(gaps))
 	n, most := float64(len(sorted)), 0.0
@@ -178,7 +178,7 @@ func distance(gaps []float64, law tailed) float64 {
 	return most
 }
 
-// plotTails plots the tail of all pages' gaps, each page's in units of its mean, and the laws fitted to it.
+// plotTails plots the tail of all pages' gaps, in units of each page's mean, and the laws fitted to it.
 func plotTails(out *lab.Result, pooled []float64) error {
 	slices.Sort(pooled)
 	fits, err := change.Choose(pooled)

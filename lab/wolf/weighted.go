@@ -10,8 +10,8 @@ import (
 // thetas are the Zipf exponents of Figure 7, right.
 var thetas = []float64{0, 0.25, 0.5, 0.75, 1}
 
-// weighted is Figure 7: six policies on the mixture, scored by weight, by budget (left) and by how alike
-// the rates are (right).
+// weighted is Figure 7: six policies on the mixture, scored by weight. The axis is the budget (left) or theta
+// (right).
 func (p *parameters) weighted(ctx context.Context, out *lab.Result) error {
 	weights := embarrassment(p.pages, p.seed)
 	zipf, err := newPages(p.pages, "mixed", 0, 1.5)
@@ -54,7 +54,7 @@ func (p *parameters) weighted(ctx context.Context, out *lab.Result) error {
 	return p.sorted(out, zipf, weights)
 }
 
-// claimsOfSeven says which of the paper's conclusions from Figure 7 hold.
+// claimsOfSeven checks the paper's conclusions from Figure 7.
 func claimsOfSeven(out *lab.Result, left, right curves) {
 	rises := slices.IsSorted(right.y[weightedOptimal])
 	spread := func(i int) float64 {
@@ -85,8 +85,8 @@ func claimsOfSeven(out *lab.Result, left, right curves) {
 	}
 }
 
-// sorted scores the policies with the same weights in the order of the rates, and against it: the paper
-// does not say how they go together.
+// sorted scores the policies with weights that rise, or fall, with the rates: the paper does not say how weights and
+// rates are related.
 func (p *parameters) sorted(out *lab.Result, pages *pages, weights []float64) error {
 	along := slices.Clone(weights)
 	slices.Sort(along)

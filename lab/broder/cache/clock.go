@@ -6,10 +6,10 @@ import (
 	"freshet/weburl"
 )
 
-// Clock is the textbook CLOCK policy: a ring of slots with a mark each. A hit sets the mark. A miss
-// in a full ring moves the hand on, clearing marks, to the first slot that bears none, puts the new
-// item there, unmarked, and leaves the hand behind it (Broder, Najork and Wiener 2003, section 4;
-// they leave open the mark of a new item, and clear is the better choice nearly everywhere).
+// Clock is the textbook CLOCK policy: a ring of slots with a mark each. A hit sets the mark. A miss in a full ring
+// moves the hand to the first unmarked slot and clears the marks on the way. The new item goes there, unmarked, and
+// the hand stops behind it (Broder, Najork and Wiener 2003, section 4). The paper leaves open whether a new item is
+// marked; unmarked is better nearly everywhere.
 //
 // Touch is O(1) on average, plus the marks that the hand clears; memory is 20 to 24 bytes an entry.
 type Clock struct {
@@ -55,8 +55,8 @@ func (c *Clock) victim() (slot int) {
 	}
 }
 
-// Random is the policy without memory: a miss in a full cache replaces any slot, all with the same
-// chance. It cannot be led into a pattern that suits it badly. Touch is O(1) on average.
+// Random is the policy without memory: a miss in a full cache replaces a slot drawn uniformly. No pattern of requests
+// can work against it. Touch is O(1) on average.
 type Random struct {
 	table table
 	rng   *rand.Rand

@@ -1,6 +1,6 @@
 package cache
 
-// links are the neighbours of every slot in the list it is on. A slot is on one list at most.
+// links holds the neighbours of every slot in its list. A slot is on one list at most.
 type links []struct{ before, after int32 }
 
 // list is a list of slots through links, from the newest to the oldest.

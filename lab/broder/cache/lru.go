@@ -2,8 +2,7 @@ package cache
 
 import "freshet/weburl"
 
-// LRU replaces the item whose last request is longest ago. Touch is O(1); memory is 28 to 32 bytes an
-// entry.
+// LRU replaces the least recently requested item. Touch is O(1); memory is 28 to 32 bytes an entry.
 type LRU struct {
 	table table
 	links links

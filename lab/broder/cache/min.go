@@ -7,8 +7,8 @@ import (
 	"freshet/weburl"
 )
 
-// Future is a trace of requests that are to come, and of each where the same is asked for next. Any number
-// of policies may look into one at a time.
+// Future is a trace of future requests. For each it knows the position of the next request for the same fingerprint.
+// Any number of policies may read one Future at the same time.
 type Future struct {
 	trace []weburl.Fingerprint
 	nexts []int32 // of each request, the position of the next one for the same fingerprint; never if there is none
@@ -16,8 +16,8 @@ type Future struct {
 
 const never = math.MaxInt32
 
-// Foresee returns the future of trace, which is kept and must not change. It panics at a trace of 2^31-1
-// requests or more. O(len(trace)).
+// Foresee returns the future of trace. It keeps trace, which must not change. It panics if trace has 2^31-1 requests
+// or more. O(len(trace)).
 func Foresee(trace []weburl.Fingerprint) *Future {
 	if len(trace) >= never {
 		panic(fmt.Sprintf("cache: Foresee: %d requests: want less than %d", len(trace), never))
@@ -35,7 +35,7 @@ func Foresee(trace []weburl.Fingerprint) *Future {
 	return f
 }
 
-// Distinct returns how many different fingerprints will be asked for: what an Infinite cache misses.
+// Distinct returns the number of different fingerprints in the trace, which is how often an Infinite cache misses.
 func (f *Future) Distinct() (n int) {
 	for _, next := range f.nexts {
 		if next == never {
@@ -45,8 +45,8 @@ func (f *Future) Distinct() (n int) {
 	return n
 }
 
-// Min replaces the item whose next request is farthest away. No policy of the same size that admits
-// every item it is asked for misses less (Belady 1966). It knows the future: it serves one trace, once.
+// Min replaces the item whose next request is farthest away. Among policies of the same size that admit every
+// requested item, none misses less (Belady 1966). A Min serves the trace of its Future, once.
 //
 // Touch is O(log size); memory is 32 to 36 bytes an entry, and the future.
 type Min struct {
@@ -77,7 +77,7 @@ func (m *Min) Touch(fp weburl.Fingerprint) (slot int, hit bool) {
 	m.elapsed++
 	slot = m.table.find(fp)
 	switch {
-	case slot >= 0: // its next use was now, the nearest of all: it can only rise
+	case slot >= 0: // its next use was now, the nearest of all, so it can only rise
 		m.uses[slot] = next
 		m.rise(m.place[slot])
 		return slot, true

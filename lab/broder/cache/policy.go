@@ -12,30 +12,30 @@ import (
 
 // Policy is a cache of fingerprints. It is a pure state machine and not for concurrent use.
 type Policy interface {
-	// Touch asks for fp, which is not 0, and makes it held. hit says that it was held before. slot is
-	// where it is held from now on until it leaves; after a miss the slot's former tenant, if it had
-	// one, has left. Only a Static policy may decline what it does not hold: slot is -1 then.
+	// Touch requests fp, which must not be 0, and holds it. hit says whether it was held before. slot is
+	// its place until it leaves. After a miss, the former tenant of the slot, if there was
+	// one, has left. Only a Static policy may decline an item: slot is then -1.
 	Touch(fp weburl.Fingerprint) (slot int, hit bool)
 
-	// Slots is the number of slots there are: all slots are below it. It is constant except for Infinite,
-	// whose grow with what it holds.
+	// Slots is the number of slots: every slot is below it. It is constant, except that Infinite
+	// grows with each item.
 	Slots() int
 }
 
 // MaxSize is the largest size of a policy.
 const MaxSize = seen.MaxCache
 
-// Names returns the names of the policies, as New takes them, in order of this package's table.
+// Names returns the names that New accepts, in the order of the table in the package comment.
 func Names() []string {
 	return []string{"clock", "clock-set", "lru", "random", "sieve", "s3-fifo", "w-tinylfu", "static", "min", "infinite"}
 }
 
-// Offline reports whether the policy of that name must know the whole trace before it starts.
+// Offline reports whether the named policy needs the whole trace before it starts.
 func Offline(name string) bool { return name == "min" || name == "static" }
 
-// New returns an empty cache of size slots with the policy of that name. trace is what it will be asked
-// for, and only looked at by policies that are Offline: static holds the most requested of it from the
-// start. rng is random's chance. The error names a wrong name or size.
+// New returns an empty cache of size slots with the named policy. trace is the trace that it will serve; only Offline
+// policies read it. Static holds the most requested fingerprints of trace from the start. Only random draws from rng.
+// The error names a wrong name or size.
 func New(name string, size int, trace []weburl.Fingerprint, rng *rand.Rand) (Policy, error) {
 	if size < 1 || size > MaxSize {
 		return nil, fmt.Errorf("cache: size %d: want 1 to %d", size, MaxSize)
@@ -65,8 +65,8 @@ func New(name string, size int, trace []weburl.Fingerprint, rng *rand.Rand) (Pol
 	return nil, fmt.Errorf("cache: policy %q: want one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Misses returns how many requests of trace p, in its present state, does not hold. A policy of the
-// whole future must have been made for this trace.
+// Misses sends the requests of trace to p and returns the number of misses. An Offline policy must have been made for
+// this trace.
 func Misses(p Policy, trace []weburl.Fingerprint) (n int) {
 	for _, fp := range trace {
 		if _, hit := p.Touch(fp); !hit {
@@ -76,15 +76,15 @@ func Misses(p Policy, trace []weburl.Fingerprint) (n int) {
 	return n
 }
 
-// checkSize panics at a size that no policy can have.
+// checkSize panics if size is outside 1 to MaxSize.
 func checkSize(policy string, size int) {
 	if size < 1 || size > MaxSize {
 		panic(fmt.Sprintf("cache: New%s: size %d: want 1 to %d", policy, size, MaxSize))
 	}
 }
 
-// MostRequested returns the n fingerprints that trace asks for most often, or all if there are fewer,
-// the most requested first and the lower of equals first. O(len(trace) + d log d) for d distinct ones.
+// MostRequested returns the n most requested fingerprints of trace, or all if there are fewer. The most requested
+// comes first; equals are sorted by value. O(len(trace) + d log d) for d distinct ones.
 func MostRequested(trace []weburl.Fingerprint, n int) []weburl.Fingerprint {
 	counts := map[weburl.Fingerprint]int{}
 	for _, fp := range trace {

@@ -2,11 +2,10 @@ package cache
 
 import "freshet/weburl"
 
-// S3FIFO keeps three queues: a small one (a tenth of the slots) through which new items pass, a main one
-// for what was asked for at least twice more while it was there, and a ghost, which remembers the
-// fingerprints, as many as main has slots, that left the small queue with fewer. What the ghost remembers
-// comes back into main. In main an item that was asked for goes round again, up to three times (Yang et
-// al., SOSP 2023).
+// S3FIFO keeps three queues (Yang et al., SOSP 2023). New items enter the small queue, a tenth of the slots. An item
+// that is requested at least twice more there moves to the main queue. The others leave, and the ghost remembers
+// their fingerprints, as many as main has slots. An item that the ghost remembers comes back into main. In main, a
+// requested item goes round again, up to three times.
 //
 // Touch is O(1) on average; memory is 28 to 32 bytes an entry, and as much for the ghost.
 type S3FIFO struct {
@@ -85,7 +84,7 @@ func (c *S3FIFO) evict() (slot int) {
 	}
 }
 
-// ghost remembers the last fingerprints that it was told, as many as it has slots.
+// ghost remembers the latest fingerprints that left the small queue, as many as it has slots.
 type ghost struct {
 	table  table // state: recalled
 	oldest int
@@ -93,7 +92,7 @@ type ghost struct {
 
 const recalled = 1
 
-// remember takes the place of the oldest.
+// remember puts fp in place of the oldest.
 func (g *ghost) remember(fp weburl.Fingerprint) {
 	if slot := g.table.find(fp); slot >= 0 {
 		g.table.slots[slot].state = 0

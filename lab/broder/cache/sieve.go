@@ -2,10 +2,10 @@ package cache
 
 import "freshet/weburl"
 
-// Sieve is a FIFO in which marked items stay where they are. A hit sets the mark. A miss in a full cache
-// moves a hand from the oldest towards the newest, clearing marks, to the first unmarked item, which
-// leaves; the new item comes in at the newest end (Zhang et al., NSDI 2024). What is asked for once
-// passes through quickly, at the newest end; what is asked for again stays out of the hand's way.
+// Sieve is a FIFO in which marked items stay in place (Zhang et al., NSDI 2024). A hit sets the mark. A miss in a
+// full cache moves a hand from the oldest towards the newest and clears the marks on the way. The first unmarked item
+// leaves, and the new item enters at the newest end. An item that is requested only once leaves soon, near the newest
+// end. A popular item stays behind the hand.
 //
 // Touch is O(1) on average, plus the marks that the hand clears; memory is 28 to 32 bytes an entry.
 type Sieve struct {

@@ -2,11 +2,11 @@ package cache
 
 import "freshet/weburl"
 
-// Static holds the same fingerprints for ever: what was requested most in the last crawl, where there
-// was one. Touch is O(1) and changes nothing; memory is 20 to 24 bytes an entry.
+// Static always holds the same fingerprints, for example the most requested of the last crawl. Touch is O(1) and
+// changes nothing; memory is 20 to 24 bytes an entry.
 type Static struct{ table table }
 
-// NewStatic returns a cache of held, which may repeat themselves.
+// NewStatic returns a cache of the fingerprints in held, which may contain repeats.
 func NewStatic(held []weburl.Fingerprint) *Static {
 	s := &Static{newTable(max(len(held), 1))}
 	for _, fp := range held {
@@ -26,8 +26,8 @@ func (s *Static) Touch(fp weburl.Fingerprint) (slot int, hit bool) {
 	return slot, slot >= 0
 }
 
-// Infinite holds everything it is asked for: its misses are the distinct fingerprints, below which no
-// cache gets that starts empty. Touch is O(1).
+// Infinite forgets nothing. It misses once per distinct fingerprint, the least possible for a cache that starts
+// empty. Touch is O(1).
 type Infinite struct{ slots map[weburl.Fingerprint]int }
 
 // NewInfinite returns an empty cache without bounds.

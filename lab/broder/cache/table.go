@@ -6,11 +6,10 @@ import (
 	"freshet/weburl"
 )
 
-// table is a scatter table with circular chains: it finds the slot in which a fingerprint is held. The
-// last slot of a chain points back to the chain's head, so that a slot can leave its chain without the
-// fingerprint that it holds being hashed again.
+// table is a scatter table with circular chains: it finds the slot that holds a fingerprint. The last slot of a chain
+// points back to the chain's head. So a slot can leave its chain without hashing its fingerprint again.
 //
-// Slots fill up in order; from then on every new tenant takes the place of an old one.
+// Slots fill up in order. When all are in use, a new tenant replaces an old one.
 type table struct {
 	slots []tableSlot // in use
 	heads []int32     // first slot of a chain plus 1; 0 for an empty chain
@@ -30,8 +29,8 @@ func newTable(size int) table {
 	}
 }
 
-// head is where fp's chain begins. A fingerprint is a good hash, but its high and its low bits choose
-// elsewhere too (partitions, the order of the set on disk); these are from its middle.
+// head returns where fp's chain begins. A fingerprint is a good hash, but its high and low bits already choose the
+// partition and the order of the set on disk. So head uses bits from the middle.
 func (t *table) head(fp weburl.Fingerprint) int32 {
 	return int32(uint64(fp) >> 16 & uint64(len(t.heads)-1))
 }

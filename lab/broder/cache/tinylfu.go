@@ -6,10 +6,10 @@ import (
 	"freshet/weburl"
 )
 
-// TinyLFU is W-TinyLFU: a window (1 % of the slots) that is an LRU, and a main part that is a segmented
-// one: what is asked for on probation becomes protected (80 % of main). What the window lets go must be
-// asked for more often than the oldest on probation to take its place; a sketch of counts, halved now
-// and then, remembers how often (Einziger, Friedman and Manes, ACM ToS 2017).
+// TinyLFU is W-TinyLFU (Einziger, Friedman and Manes, ACM ToS 2017): a window (1 % of the slots), which is an LRU,
+// before a main part, which is a segmented LRU. In main, a request moves an item from probation to the protected
+// segment (80 % of main). An item that leaves the window replaces the oldest item on probation only if it was
+// requested more often. A sketch keeps the counts and halves them now and then.
 //
 // Touch is O(1) amortised; memory is 32 to 40 bytes an entry.
 type TinyLFU struct {
@@ -85,8 +85,8 @@ func (c *TinyLFU) renew(slot int) {
 	}
 }
 
-// evict lets the oldest of the window and the oldest of main compete, and returns the loser's slot, which
-// is on no list any more.
+// evict compares the oldest of the window with the oldest of main. It takes the loser off its list and returns its
+// slot.
 func (c *TinyLFU) evict() (slot int) {
 	candidate := c.window.pop(c.links)
 	main := &c.probation
@@ -107,9 +107,9 @@ func (c *TinyLFU) evict() (slot int) {
 
 func (c *TinyLFU) frequency(slot int) uint8 { return c.sketch.estimate(c.table.slots[slot].fp) }
 
-// sketch estimates how often each fingerprint was counted lately: a count-min sketch of four rows (Cormode
-// and Muthukrishnan 2005), whose counts are capped at 15 and halved after every ten counts a slot. An
-// estimate is too high where others share all four counters, and never too low except for cap and halving.
+// sketch estimates how often each fingerprint was counted recently. It is a count-min sketch of four rows (Cormode
+// and Muthukrishnan 2005). Counts are capped at 15 and are halved after every ten counts per slot. An estimate is too
+// high if other fingerprints share all four counters. Apart from the cap and the halving it is never too low.
 type sketch struct {
 	counts   []uint8 // rows one after another
 	width    int     // of a row, a power of two
@@ -127,7 +127,7 @@ func newSketch(size int) sketch {
 	return sketch{make([]uint8, sketchRows*width), width, 10 * size, 10 * size}
 }
 
-// count counts fp, in those of its counters that are lowest.
+// count adds 1 to the lowest of fp's counters, to all of them if several are lowest.
 func (s *sketch) count(fp weburl.Fingerprint) {
 	if lowest := s.estimate(fp); lowest < maxCount {
 		for row := range sketchRows {
