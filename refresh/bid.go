@@ -6,15 +6,15 @@ import (
 	"freshet/allocate"
 )
 
-// A Bid tells what pages ask for where each visit must be worth a threshold, as things are believed now. It is asked
-// many times, by any goroutine; the policy goes on meanwhile.
+// A Bid returns the visits that pages demand if each visit must be worth at least a threshold, by the present
+// beliefs. It may be called many times, by any goroutine, also while the policy runs.
 type Bid func(threshold float64) allocate.Demand
 
 // Nothing is the Bid of no pages.
 func Nothing(float64) allocate.Demand { return allocate.Demand{Next: -1} }
 
-// BidOf returns what pages ask for over a horizon, in seconds, that are visited whenever that is worth the threshold.
-// Share says which part of all these are. O(pages) a question.
+// BidOf returns the Bid of pages over a horizon, in seconds. Each is visited whenever a visit is worth the threshold.
+// share is the part of all pages that these pages are. A call of the Bid is O(pages).
 func BidOf(pages []Outlook, share, horizon float64) Bid {
 	highest := 0.0
 	for i := range pages {
@@ -29,8 +29,8 @@ func BidOf(pages []Outlook, share, horizon float64) Bid {
 	}
 }
 
-// Bid returns what the pages ask for over a horizon, in seconds: the visits that the plan would give them. Of more than
-// so many pages it looks at some, and takes the others to be alike.
+// Bid returns the Bid of the plan's pages over a horizon, in seconds: the visits that the plan would give them. If
+// there are more than most pages, it takes a sample and assumes that the others are like it.
 func (p *Plan) Bid(now, horizon float64, most int) Bid {
 	step := int64(1 + len(p.learner.pages)/max(1, most))
 	planned := p.horizon
@@ -55,7 +55,7 @@ func (p *Plan) Bid(now, horizon float64, most int) Bid {
 	}
 	return func(threshold float64) allocate.Demand {
 		d := allocate.DemandOf(problem, threshold)
-		if d.Next == 0 { // crawls that save nothing are not asked for
+		if d.Next == 0 { // a crawl that saves nothing is not demanded
 			d.Next, d.Ties = -1, 0
 		}
 		d.Above, d.Ties = d.Above*step, d.Ties*step
@@ -63,7 +63,8 @@ func (p *Plan) Bid(now, horizon float64, most int) Bid {
 	}
 }
 
-// limitIn returns the place of a page's site among the limits of c, of which one page in so many is; -1: it has none.
+// limitIn returns the index of the limit of a page's site in c.limits, or -1 if the site has none. c holds one page
+// in step.
 func (p *Plan) limitIn(c *contest, known map[int32]int, id ID, step float64) int {
 	if p.limit == nil {
 		return -1
@@ -82,8 +83,8 @@ func (p *Plan) limitIn(c *contest, known map[int32]int, id ID, step float64) int
 	return place
 }
 
-// SetBudget gives the plan another budget, in crawls a second, from its next plan on, and the horizon over which it
-// allocates that. Where the budget differs much from the last one's, the next plan is made at once.
+// SetBudget sets the budget, in crawls a second, from the next plan on, and the horizon over which the plan allocates
+// it. If the budget differs much from the last one, the next plan is made at once.
 func (p *Plan) SetBudget(perSecond, horizon float64) {
 	if math.Abs(perSecond-p.Budget) > p.Budget/4 {
 		p.replan = math.Inf(-1)
@@ -91,7 +92,7 @@ func (p *Plan) SetBudget(perSecond, horizon float64) {
 	p.Budget, p.given = perSecond, horizon
 }
 
-// SetBudget gives the policy another budget, in crawls a second, from its next plan on.
+// SetBudget sets the budget, in crawls a second, from the next plan on.
 func (p *Paced) SetBudget(perSecond, _ float64) {
 	if math.Abs(perSecond-p.budget) > p.budget/4 {
 		p.replan = math.Inf(-1)
@@ -99,7 +100,7 @@ func (p *Paced) SetBudget(perSecond, _ float64) {
 	p.budget = perSecond
 }
 
-// A Budgeted policy plans with a budget, and takes another.
+// A Budgeted policy plans with a budget that can change.
 type Budgeted interface {
 	Policy
 	SetBudget(perSecond, horizon float64)

@@ -10,8 +10,8 @@ import (
 	"freshet/schedule"
 )
 
-// A contest is the pages that compete for crawls over a horizon: the chain of Wolf et al. from how they change to the
-// slots of their crawls. It is a Problem of package allocate.
+// A contest holds the pages that compete for crawls over a horizon. It is the chain of Wolf et al., from change laws
+// to slots of crawls, and a Problem of package allocate.
 type contest struct {
 	ids     []ID
 	curves  []change.Curve // what crawls save over the horizon
@@ -31,7 +31,7 @@ func (c *contest) Len() int { return len(c.ids) }
 // Bounds allows any number of crawls.
 func (c *contest) Bounds(int) (least, most int) { return 0, math.MaxInt32 }
 
-// Gain returns what crawl x+1 of page i saves, by its weight.
+// Gain returns the weighted staleness that crawl x+1 of page i saves.
 func (c *contest) Gain(i, x int) float64 { return c.weights[i] * c.curves[i].Gain(x) }
 
 // Crawls inverts Gain.
@@ -42,9 +42,9 @@ func (c *contest) Crawls(i int, gain float64) float64 {
 	return c.curves[i].Crawls(gain / c.weights[i])
 }
 
-// allocate spends a budget of crawls where they save most, within the sites' limits. Crawls that save nothing are left
-// out. least is the least that one of them saves, 0 if there is none; premium is how much more than that a crawl
-// of a site must save whose limit binds, by its place in limits.
+// allocate spends a budget of crawls where they save most, within the sites' limits. It leaves out crawls that save
+// nothing. least is the least saving of a crawl, or 0 if there is none. If the limit of a site binds, its crawls must
+// save more than least: premium has the difference, by the index in limits.
 func (c *contest) allocate(budget int) (crawls []int32, least float64, premium map[int]float64) {
 	var costs []allocate.Cap
 	var err error
@@ -75,7 +75,7 @@ func (c *contest) allocate(budget int) (crawls []int32, least float64, premium m
 	return crawls, least, premium
 }
 
-// allowed returns how many crawls the sites' limits allow in all.
+// allowed returns the total number of crawls that the sites' limits allow.
 func (c *contest) allowed() int {
 	if slices.Contains(c.sites, -1) {
 		return math.MaxInt32
@@ -87,7 +87,7 @@ func (c *contest) allowed() int {
 	return sum
 }
 
-// A crawl is that of a page, in seconds from the plan.
+// A crawl is a planned crawl of a page, in seconds from the plan.
 type crawl struct {
 	at      float64
 	id      ID
@@ -95,7 +95,7 @@ type crawl struct {
 	gain    float64
 }
 
-// ideal returns the crawls at their best times, rising.
+// ideal returns the crawls at their ideal times, sorted.
 func (c *contest) ideal(crawls []int32) []crawl {
 	var all []crawl
 	var times []float64
@@ -110,9 +110,9 @@ func (c *contest) ideal(crawls []int32) []crawl {
 	return all
 }
 
-// slotted gives the slots, which rise, to the ideal crawls that come first, and returns these at the starts of their
-// slots, rising. Release tasks choose before the others: while one waits the copy is stale, but any other loses only
-// by the square of what its crawl is off.
+// slotted assigns the slots, which are sorted, to the earliest ideal crawls. It returns these at the starts of their
+// slots, sorted. Release tasks choose first: while one waits its copy is stale. Any other crawl loses only the square
+// of its distance from the ideal time.
 func slotted(ideal []crawl, slots []schedule.Slot) []crawl {
 	var hurried, others []crawl
 	for _, one := range ideal[:min(len(ideal), len(slots))] {
@@ -128,7 +128,7 @@ func slotted(ideal []crawl, slots []schedule.Slot) []crawl {
 	return placed
 }
 
-// place appends the crawls, at the starts of the slots that they are given, and returns the slots that are left.
+// place assigns slots to crawls and appends the crawls at the starts of their slots. It also returns the free slots.
 func place(placed, ideal []crawl, slots []schedule.Slot) (_ []crawl, free []schedule.Slot) {
 	if len(ideal) == 0 {
 		return placed, slots

@@ -6,10 +6,10 @@ import (
 	"freshet/change"
 )
 
-// A Source is a way in which a site says that a page of its has changed. Each is trusted by itself.
+// A Source is a way in which a site tells of changes of its pages. Each source has its own trust.
 type Source uint8
 
-// The sources of claims. They are kept on disk: new ones go to the end.
+// The sources of claims. Their numbers are stored on disk: add new ones at the end.
 const (
 	_ Source = iota
 	Sitemap
@@ -17,30 +17,29 @@ const (
 	Ping
 )
 
-// claimant is who claims: a source of a site.
+// claimant is one source of one site.
 type claimant struct {
 	site   int32
 	source Source
 }
 
-// leastPrecision is that below which a claim is only judged and adds nothing.
+// leastPrecision is the least precision of a claim that counts. A less precise claim is judged, but adds nothing.
 const leastPrecision = 0.25
 
-// rememberedClaims is how many claims of a claimant its trust rests on, the last ones most.
+// rememberedClaims is the number of claims on which a claimant's trust rests. Recent ones count most.
 const rememberedClaims = 200
 
-// Claim tells that a source says that the page has changed at a time, in seconds, not ahead of now. What is claimed of
-// a time before the last visit that told something is known already, and ignored; so is a claim while one that is
-// trusted more is open. Until a visit tells what is true a claim of precision p adds -ln(1-p) to the changes that are
-// expected of the copy: 1-p is what it leaves of the hope that the copy is fresh.
+// Claim reports a claim of source that the page changed at a time, in seconds, not later than now. It is ignored if a
+// visit has told something since that time, or if a more trusted claim is open. Until the next visit judges it, a
+// claim of precision p adds -ln(1-p) to the expected changes: it multiplies the probability that the copy is fresh by
+// 1-p.
 //
-// The precision is that of the claimant's earlier claims: how many were followed by a visit that found a
-// change, a half before there were any. A change that was likely without the claim counts for it only in
-// part, so a site that calls everything new is soon believed nothing; claims of a precision below a quarter are
-// still judged, and add nothing. Nor does a change that a claim explains
-// speak for a high rate of the page's own: that is the rate of what nobody tells of.
+// The precision is the share of the claimant's earlier claims after which a visit found a change; it starts at a
+// half. A change that was likely without the claim counts only in part. So a site that calls every page new soon
+// loses all trust. A claim with a precision below a quarter is judged, but adds nothing. A change that a claim
+// explains does not raise the page's own rate: that is the rate of unannounced changes.
 //
-// After a restart the visits are told again: before each, tell what had been claimed (see Claimed).
+// After a restart, the caller repeats the stored visits, and before each visit its claim (see Claimed).
 func (x *Index) Claim(id ID, source Source, at float64) {
 	if x.learner.claim(id, source, at) {
 		x.now = math.Max(x.now, at)
@@ -48,10 +47,10 @@ func (x *Index) Claim(id ID, source Source, at float64) {
 	}
 }
 
-// Claimed returns whose claim is open about the page, 0 if nobody's is.
+// Claimed returns the source of the open claim about the page, or 0 if there is none.
 func (x *Index) Claimed(id ID) Source { return x.learner.must(id).source }
 
-// claim opens a claim, and reports whether more is expected of the page for it.
+// claim opens a claim. It reports whether the claim adds to the page's expected changes.
 func (l *learner) claim(id ID, source Source, at float64) bool {
 	s := l.must(id)
 	if !(at > s.seen) {
@@ -72,8 +71,8 @@ func (l *learner) claimant(s *state, source Source) claimant {
 	return claimant{l.forest.folders[s.folder].site, source}
 }
 
-// judge closes a page's claim by what a visit saw, expected being the changes that were to be expected
-// without the claim, and returns those that it added; 0 if there was none.
+// judge closes a page's claim with the result of a visit. expected is the number of changes expected without the
+// claim. judge returns the changes that the claim had added, or 0 if there was no claim.
 func (l *learner) judge(id ID, expected float64, changed bool) (claimed float64) {
 	s := &l.pages[id]
 	if s.source == 0 {
@@ -97,8 +96,8 @@ func (l *learner) judge(id ID, expected float64, changed bool) (claimed float64)
 	return claimed
 }
 
-// urgent returns the changes that an open claim adds to the worth of a visit: none after a visit that failed,
-// so that a page in trouble is not asked again and again.
+// urgent returns the changes that an open claim adds to the value of a visit. After a failed visit it returns 0, so
+// that a failing page is not visited again and again.
 func (l *learner) urgent(id ID) float64 {
 	if l.tried(id) > l.pages[id].seen {
 		return 0

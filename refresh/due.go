@@ -6,7 +6,7 @@ import (
 	"freshet/change"
 )
 
-// Due returns when the page will be worth the bar, if nothing happens before.
+// Due returns when a visit to the page will be worth the bar, if nothing happens before.
 func (x *Index) Due(id ID, now float64) Due {
 	s := x.learner.must(id)
 	l := &x.learner
@@ -30,11 +30,11 @@ func (x *Index) Due(id ID, now float64) Due {
 	return d
 }
 
-// longest is the time between two visits from which on it counts as none.
+// longest is a time between two visits. A longer one counts as never.
 const longest = 1e5 * day
 
-// every returns how long after its last visit a page is worth the bar, given the number of changes that are claimed.
-// +Inf means never.
+// every returns how long after the last visit a visit to the page is worth the bar. claimed is the number of claimed
+// changes. +Inf means never.
 func (x *Index) every(id ID, bar, claimed float64) float64 {
 	tried := x.learner.tried(id)
 	long := day / 1024
@@ -54,14 +54,14 @@ func (x *Index) every(id ID, bar, claimed float64) float64 {
 	return long
 }
 
-// Copy is what is believed of a page's copy.
+// Copy holds the beliefs about a page's copy.
 type Copy struct {
-	Stale float64 // the probability that the page has changed since it was seen last
-	Age   float64 // seconds since the first such change, in expectation; 0 counts where there was none
+	Stale float64 // the probability that the page has changed since the last visit
+	Age   float64 // expected seconds since the first such change; 0 if there was none
 }
 
-// Copy returns what is believed of the page's copy now. Changes that pages share count as if they were
-// spread evenly over the time since the page was seen, and so do claimed ones. O(change.Rates).
+// Copy returns the beliefs about the page's copy now. It spreads shared and claimed changes evenly over the time
+// since the last visit. O(change.Rates).
 func (x *Index) Copy(id ID, now float64) Copy {
 	l := &x.learner
 	s := l.must(id)

@@ -7,74 +7,74 @@ import (
 	"freshet/change"
 )
 
-// A folder is a part of a site's tree of paths; the site itself is its root. What is no page for readers has a tree of
-// its own: pictures, styles and sitemaps say nothing of how pages change.
+// A folder is a node of a site's tree of paths; the root is the site. Pictures, styles and sitemaps are in a separate
+// tree, because their changes say nothing about those of pages.
 type folder struct {
 	parent int32 // -1 for a root
 	site   int32
-	pages  int32   // that were ever added in it or below it
-	weight float64 // of the pages that are there
-	group  *group  // what its pages have in common; nil while they are too few
-	inner  *group  // the innermost group that it belonged to, when the forest had asOf groups
+	pages  int32   // ever added in it or below it
+	weight float64 // of the present pages
+	group  *group  // nil while it has too few pages
+	inner  *group  // its innermost group when the forest had asOf groups
 	asOf   int32
 }
 
-// A group is a folder, or the root of a tree, whose pages are many enough to learn from together.
+// A group is a folder with enough pages to learn from together, or the root of a tree.
 type group struct {
 	name    string
 	id      ID            // among the groups of all sites
-	parent  *group        // of the next folder above that is one; nil for a root
-	index   int           // in its site's groups, the same for ever
-	first   int           // day of the first visit that may still teach something
-	changed bool          // whether one of these saw a change
-	drift   float64       // of the shared changes, since its pages were valued
-	news    bool          // whether its pages are to be valued again
+	parent  *group        // the nearest group above; nil for a root
+	index   int           // in its site's groups; it never changes
+	first   int           // day of the first visit that is not forgotten
+	changed bool          // whether a visit since then saw a change
+	drift   float64       // change of its shared hazards since its pages were valued
+	news    bool          // its pages must be valued again
 	prior   change.Belief // of the rates of its pages
 	shared  shared        // the changes that they share
-	reach   reach         // how far these reach
+	reach   reach         // which share of them reaches a page
 	folder  int32
 	looked  float64               // last visit to one of its pages
-	turn    int                   // in its site's pages, of the one that was looked at last
-	inverse [change.Rates]float64 // see learner.inverses; the first is 0 when they are to be renewed
+	turn    int                   // index in its site's pages of the last look
+	inverse [change.Rates]float64 // see learner.inverses; the first is 0 if they are outdated
 }
 
-// A site is two trees of folders, with what was seen of its pages.
+// A site is two trees of folders, with the visits to its pages.
 type site struct {
 	pages  []ID
-	groups []*group // as they came into being: that of its pages first, the others after those above them
-	visits []span   // that may still teach something about shared changes, in order of time
-	next   float64  // when its visits are looked at together again
-	fresh  int      // visits since that was done
-	renew  float64  // when its priors are learned again, at the latest
-	seen   int      // visits of all time that told something
-	learnt int      // of these, that its priors rest on
-	sums   sum      // of its pages' posteriors, when last looked at
+	groups []*group // in order of creation: that of its pages first, each after those above it
+	visits []span   // not yet forgotten, in order of time
+	next   float64  // when to learn from its visits together again
+	fresh  int      // visits since the last time
+	renew  float64  // latest time to learn its priors again
+	seen   int      // all visits so far that told something
+	learnt int      // those of them on which its priors rest
+	sums   sum      // of its pages' posteriors, when last computed
 }
 
-// memory returns how many visits to the site may still teach something.
+// memory returns how many visits to the site are remembered.
 func (s *site) memory() int {
 	n := len(s.pages)
 	return min(memoryVisits*n, max(memoryOfSite, n/memoryOfMany))
 }
 
-// enough returns how many new visits bring the next look forward: the more, the more pages there are.
+// enough returns how many new visits bring the next learning forward. It grows with the number of pages.
 func (s *site) enough() int {
 	return len(s.visits) * memoryVisits * len(s.pages) / s.memory() / freshVisits
 }
 
-// name returns the site's.
+// name returns the site's name.
 func (s *site) name() string { return s.groups[0].name }
 
 // A forest knows the folders of all sites.
 type forest struct {
-	least   int // pages that make a folder a group; 0 for no groups but the sites
+	least   int // pages that make a folder a group; 0: only sites are groups
 	folders []folder
 	byName  map[string]int32 // of a root: its site, and "\n" for those apart; of a folder: its root, "\n" and the path
 	sites   []*site
 	groups  []*group // of all sites
 }
 
-// enter returns the folder of a page, which it counts. Folders and groups come into being on the way.
+// enter returns the folder of a page and counts the page. It makes folders and groups as needed.
 func (f *forest) enter(p Page) int32 {
 	if f.byName == nil {
 		f.byName = make(map[string]int32)
@@ -104,7 +104,7 @@ func (f *forest) enter(p Page) int32 {
 	}
 }
 
-// at returns the folder of that name below another, which has a page more now.
+// at returns the folder of that name below parent, and counts one more page in it.
 func (f *forest) at(name string, parent int32) int32 {
 	at, ok := f.byName[name]
 	if !ok {
@@ -129,7 +129,7 @@ func (f *forest) make(name string, parent, site int32) int32 {
 	return at
 }
 
-// found makes a folder a group, which begins with what the group above it believes.
+// found makes a folder a group. It starts with the beliefs of the group above it.
 func (f *forest) found(at int32, name string) {
 	here := &f.folders[at]
 	g := &group{name: name, id: ID(len(f.groups)), folder: at, prior: startingPrior(), shared: shared{mean: baseHazard}, reach: newReach()}
@@ -156,23 +156,23 @@ func (f *forest) group(at int32) *group {
 	return here.inner
 }
 
-// weigh adds to the weight of a folder, and of those above it.
+// weigh adds weight to a folder and to those above it.
 func (f *forest) weigh(at int32, weight float64) {
 	for ; at >= 0; at = f.folders[at].parent {
 		f.folders[at].weight += weight
 	}
 }
 
-// within reports whether a folder is that of the group, or below it.
+// within reports whether a folder is the group's or is below it.
 func (f *forest) within(at int32, g *group) bool {
-	for at > g.folder { // what is above was there before
+	for at > g.folder { // a folder's number is above its parent's
 		at = f.folders[at].parent
 	}
 	return at == g.folder
 }
 
-// among returns the innermost group that a folder belongs to among the first n of its site: those that were
-// there when n was counted, that of the pages at least.
+// among returns the innermost group of a folder among the first n groups of its site: those that existed when n was
+// counted, at least that of the pages.
 func (f *forest) among(at int32, n int) *group {
 	g := f.group(at)
 	for g.index >= n {
@@ -181,7 +181,7 @@ func (f *forest) among(at int32, n int) *group {
 	return g
 }
 
-// extend gives the shared changes of groups the first n days. No visit teaches anything yet.
+// extend gives groups shared changes for the first n days, without any visit.
 func extend(groups []*group, n int) {
 	for _, g := range groups {
 		g.shared.extend(n)
@@ -189,8 +189,8 @@ func extend(groups []*group, n int) {
 	}
 }
 
-// startingPrior is what is believed of rates before anything was seen: about one change in 128 days, and
-// less of any other rate the farther it is.
+// startingPrior returns the belief about rates before any visit. It is centred on one change in 128 days and falls on
+// both sides.
 func startingPrior() change.Belief {
 	b := change.Shape(5, 0.7)
 	b.Normalise()

@@ -7,7 +7,8 @@ import (
 	"freshet/change"
 )
 
-// The times between two visits of a page that a forecast looks at: from a minute up by √2, to 5,000 years.
+// The times between two visits of a page for which a forecast has values: from a minute to 5,000 years, by factors of
+// √2.
 const (
 	paces     = 64
 	firstPace = 60.0 // s
@@ -16,15 +17,15 @@ const (
 // pace returns time j, in seconds.
 func pace(j int) float64 { return firstPace * math.Exp2(float64(j)/2) }
 
-// An Outlook is what visits at each pace come to for one page, as things are believed now.
+// An Outlook holds the value and the freshness of one page at each pace of visits, by the present beliefs.
 type Outlook struct {
 	Apart  bool // its freshness does not count; its visits cost as much as others
 	weight float64
-	value  [paces]float64 // of the visit
+	value  [paces]float64 // of a visit
 	fresh  [paces]float64 // share of the time in which the copy is fresh
 }
 
-// counts is what the page weighs in a freshness.
+// counts returns the page's weight in a mean freshness.
 func (o *Outlook) counts() float64 {
 	if o.Apart {
 		return 0
@@ -32,10 +33,9 @@ func (o *Outlook) counts() float64 {
 	return o.weight
 }
 
-// Forecast returns the freshness, weighted, that visits to the pages are expected to keep in the long run, for
-// each of some budgets in visits a second: every page visited when that is worth the same, the bar that the
-// budget pays for. It rests on what is believed now, with shared changes coming as they usually do.
-// O(pages × budgets).
+// Forecast returns the expected weighted freshness of the pages in the long run, for each budget, in visits a second.
+// Every page is visited when its value reaches the bar that the budget pays for. Forecast uses the present beliefs
+// and the usual rate of shared changes. O(pages × budgets).
 func Forecast(pages []Outlook, budgets []float64) []float64 {
 	highest, total := 0.0, 0.0
 	for i := range pages {
@@ -62,11 +62,11 @@ func Forecast(pages []Outlook, budgets []float64) []float64 {
 	return reached
 }
 
-// ForecastUniform is Forecast for a policy that visits all pages alike.
+// ForecastUniform is Forecast for a policy that visits all pages equally often.
 func ForecastUniform(pages []Outlook, budgets []float64) []float64 {
 	reached := make([]float64, len(budgets))
 	for i, budget := range budgets {
-		// The pace of all pages, between two that are looked at, by the logarithm of the time.
+		// The pace of all pages, as a number on the grid of paces.
 		j := 2 * math.Log2(float64(len(pages))/(budget*firstPace))
 		if !(j < paces-1) {
 			continue // never, or there is no budget
@@ -85,7 +85,7 @@ func ForecastUniform(pages []Outlook, budgets []float64) []float64 {
 	return reached
 }
 
-// Outlook looks ahead for one page. O(64 × Rates).
+// Outlook returns the outlook of a page, for Forecast. O(64 × Rates).
 func (x *Index) Outlook(id ID) Outlook {
 	s := x.learner.must(id)
 	g := x.learner.forest.group(s.folder)
@@ -104,8 +104,8 @@ func (x *Index) Outlook(id ID) Outlook {
 	return o
 }
 
-// spend returns the visits a second that pages need which are visited when that is worth the bar, and the
-// weight of those that are fresh, on average over time.
+// spend returns the visits a second if every page is visited when its value reaches the bar, and the mean weight of
+// the fresh pages.
 func spend(pages []Outlook, bar float64) (visits, fresh float64) {
 	for i := range pages {
 		o := &pages[i]
@@ -114,7 +114,7 @@ func spend(pages []Outlook, bar float64) (visits, fresh float64) {
 			continue // never
 		}
 		part := 0.0
-		if j > 0 { // between two paces, by the logarithm of the value
+		if j > 0 { // between two paces: interpolate by the logarithm of the value
 			part = 1 - math.Log(bar/o.value[j-1])/math.Log(o.value[j]/o.value[j-1])
 			fresh += o.counts() * (part*o.fresh[j-1] + (1-part)*o.fresh[j])
 		} else {

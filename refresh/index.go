@@ -6,18 +6,18 @@ import (
 	"freshet/change"
 )
 
-// Index visits the page whose visit is worth most now, for its own sake or for what it tells of its group: no
-// budget, no plan. What a visit is worth grows
-// with the time since the last one,
+// Index visits the page with the highest value now. It has no budget and no plan. A visit has a value for the page
+// itself, or as a look for what it tells of the page's group. The value for the page grows with the time t since its
+// last visit:
 //
 //	w Σ p_k (1 - (1+x_k) e^-x_k) / (d_k + h),   x_k = d_k t + S,
 //
-// where p is what is believed of the page's rate d, S the changes shared with other pages that are
-// expected since the visit, and those that are claimed (see Claim), and h the shared ones of a usual second. With a
-// known rate and S = 0 that is the Whittle index of freshness: taking the highest is optimal in the limit of many
-// pages. The mean is taken of the worth and not of the rate: a page believed too fast is visited again and found out,
-// where with 1/d of the mean rate it would be given up for ever. If pages are believed to keep an hour of the day, t is
-// by the page's own clock, which runs faster then (see change.Timetable).
+// Here p is the belief about the page's rate d. S is the expected number of shared changes since the visit, plus the
+// claimed ones (see Claim). h is the usual rate of shared changes. With a known rate and S = 0 this is the Whittle
+// index of freshness: to take the highest is optimal in the limit of many pages. The mean is over values, not rates.
+// So a page that is believed to change too fast is visited again, and the belief is corrected. With the value at the
+// mean rate it would be given up forever. If a page changes at a certain hour of the day, t runs on the page's own
+// clock, which is faster at that hour (see change.Timetable).
 type Index struct {
 	learner learner
 	ranking Ranking
@@ -31,8 +31,8 @@ type Index struct {
 // IndexOptions says what an Index believes and values.
 type IndexOptions struct {
 	Learning
-	Rate Estimate // value at this rate, which is the textbook's index; nil: on average over what is believed
-	Age  float64  // worth of a day of age of a stale copy, beside 1 for the staleness itself
+	Rate Estimate // value at this rate, as the textbook index; nil: mean value over the belief
+	Age  float64  // cost of a day of age of a stale copy, relative to 1 for being stale
 }
 
 // NewIndex returns the policy without pages.
@@ -55,7 +55,7 @@ func NewIndex(o IndexOptions) *Index {
 	return x
 }
 
-// Add takes the page in with what is believed of its group.
+// Add adds the page, with the beliefs about its group.
 func (x *Index) Add(id ID, page Page) {
 	x.learner.add(id, page)
 	x.now = math.Max(x.now, page.Fresh)
@@ -68,7 +68,7 @@ func (x *Index) Add(id ID, page Page) {
 	})
 }
 
-// Remove forgets the page, but not what its group learned from it.
+// Remove forgets the page. Its group keeps what it learned from it.
 func (x *Index) Remove(id ID) {
 	x.learner.remove(id)
 	x.ranking.Drop(id)
@@ -91,8 +91,7 @@ func (x *Index) Visited(id ID, v Visit) {
 	x.ranking.Place(id, x.now)
 }
 
-// Learn takes stock of the visits so far, as Next does too. It is for a caller that asks what is believed of
-// pages and not which to visit.
+// Learn learns from the visits so far, as Next does. It is for a caller that wants beliefs and not the page to visit.
 func (x *Index) Learn(now float64) { x.learn(now, nil) }
 
 func (x *Index) learn(now float64, p *pieces) {
@@ -100,10 +99,10 @@ func (x *Index) learn(now float64, p *pieces) {
 	x.learner.learn(now, p, func(id ID) { x.ranking.Again(id, x.now) })
 }
 
-// Study does what Next does before it picks: it takes stock of the visits so far, and ranks. It is the body
-// of a range loop, which comes round after each bounded piece of the work, so that whoever guards the policy
-// by a lock can let others at it. In between the policy may be told and asked everything but Learn: it answers
-// by what is believed so far, and Next does not study. A loop that is broken off has the rest done in one piece.
+// Study does the work of Next before the pick: it learns from the visits so far, and ranks. It returns an iterator
+// for a range loop, which yields after each bounded piece of work. So a caller that guards the policy with a lock can
+// release it between pieces. Between pieces, every method but Learn may be called. Answers rest on the beliefs so
+// far, and Next does not study. If the loop breaks, the rest is done in one piece.
 func (x *Index) Study(now float64) func(yield func() bool) {
 	return func(yield func() bool) {
 		if x.studies {
@@ -118,14 +117,14 @@ func (x *Index) Study(now float64) func(yield func() bool) {
 	}
 }
 
-// Next returns the page of highest value.
+// Next returns the page with the highest value.
 func (x *Index) Next(now float64) (ID, float64, bool) {
 	x.Study(now)(func() bool { return false }) // at once
 	return x.Pick(now)
 }
 
-// Pick is Next for a caller that has done the Study: it picks by what was ranked, in O(log n). If that is used up while
-// there are pages it returns now as the time to ask again, after another Study.
+// Pick is Next for a caller that has called Study: it picks from the ranked pages, in O(log n). If no ranked page is
+// left but others are, wake is now: call Study again.
 func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 	if best, value, some := x.ranking.best(); some {
 		if id, ok = x.look(now, value); !ok {
@@ -141,9 +140,9 @@ func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 	return 0, math.Inf(1), false
 }
 
-// look returns the page to visit for what it tells of its group, if that is worth more than the bar, which is what
-// the best page is worth for its own sake. Pages that changed together were visited together, and come due
-// together: without looks nobody would hear of the group in between.
+// look returns a page to visit for what it tells of its group, if that is worth more than bar, the value of the best
+// page for itself. Pages that changed together are visited together and become due together. Without looks, the group
+// would go unobserved in between.
 func (x *Index) look(now, bar float64) (ID, bool) {
 	for {
 		at, value, ok := x.looks.best()
@@ -161,7 +160,7 @@ func (x *Index) look(now, bar float64) (ID, bool) {
 	}
 }
 
-// watched calls f for the groups whose shared changes a visit to the page tells of.
+// watched calls f for each group about whose shared changes a visit to the page tells.
 func (x *Index) watched(id ID, f func(*group)) {
 	l := &x.learner
 	if l.options.Nested {
@@ -169,26 +168,26 @@ func (x *Index) watched(id ID, f func(*group)) {
 	}
 }
 
-// worthOfLook returns what it is worth to visit any page of the group, for what that tells of the changes that they
-// share. It is the index of a page that weighs as much as all of them, and changes as often as they do together,
+// worthOfLook returns the value of a visit to any page of the group for what it tells of their shared changes. It is
+// the index of a page with the weight W of all of them that changes at the rate h of their shared changes,
 //
 //	W (1 - (1+hu) e^-hu) / h,
 //
-// u after the last visit to one of them: a change that a look finds has the others visited at once. What does not reach
-// the others is not looked for.
+// at time u after the last visit to one of them. If a look finds a change, the others are visited at once. Changes
+// that do not reach the others do not count.
 func (x *Index) worthOfLook(at ID, now float64) float64 {
 	g := x.learner.forest.groups[at]
 	h := math.Max(unreached, g.reach.mean*g.shared.mean/day)
 	return math.Max(0, x.learner.forest.folders[g.folder].weight) * worth(h*(now-g.looked)) / h
 }
 
-// unreached is the hazard, a second, of the changes that reach a group's pages where none does.
+// unreached is the hazard per second of changes that reach a group's pages, for a group in which none does.
 const unreached = 1e-12
 
-// Value returns what a visit at a time is worth.
+// Value returns the value of a visit at a time.
 func (x *Index) Value(id ID, at float64) float64 { return x.value(id, at, x.learner.urgent(id)) }
 
-// value returns what a visit at a time is worth, in weight × seconds, if so many changes are claimed.
+// value returns the value of a visit at a time, in weight × seconds, with this number of claimed changes.
 func (x *Index) value(id ID, at, claimed float64) float64 {
 	l := &x.learner
 	p := &l.pages[id]
@@ -221,8 +220,8 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 	return float64(p.weight) * sum / mass
 }
 
-// saved returns what a visit saves in staleness, 1 - (1+x)e, and in age, x²/2 + x e - (1-e), of e = e^-x, in
-// units of the hazard: near x²/2 and x³/3 for small x.
+// saved returns the savings of a visit in staleness, 1 - (1+x)e, and in age, x²/2 + x e - (1-e), with e = e^-x, in
+// units of the hazard. For small x they are near x²/2 and x³/3.
 func saved(x, e float64) (fresh, young float64) {
 	if x < 1e-3 {
 		return x * x * (0.5 - x/3), x * x * x * (1.0/3 - x/8)
@@ -238,8 +237,8 @@ func worth(x float64) float64 {
 	return 1 - (1+x)*math.Exp(-x)
 }
 
-// Default returns the options of the policy that did best on recorded histories: changes shared at every
-// level of folders, rates that may be redrawn, and age beside freshness, so that no page is given up.
+// Default returns the options that did best on recorded histories: shared changes at every level of folders, rates
+// that may change over time, and a cost of age as well as of staleness, so that no page is given up.
 func Default() IndexOptions {
 	return IndexOptions{Learning: Learning{Shared: true, Hours: true, Nested: true, Folder: 10, Forget: 1000 * day}, Age: 0.0003}
 }

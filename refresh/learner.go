@@ -8,51 +8,51 @@ import (
 	"freshet/change"
 )
 
-// Learning says how a policy learns what it believes. The zero value learns each page's rate, with the
-// pages of its site for a prior.
+// Learning says what a policy learns. The zero value learns each page's rate, with a prior from the pages of its
+// site.
 type Learning struct {
-	Forget float64 // seconds after which half of what is known of a page is doubted (e-folding); 0: never
-	Shared bool    // learn also the changes that pages share
-	Folder int     // pages that make a folder a group of its own; 0: only sites are groups
+	Forget float64 // time constant, in seconds, by which old evidence about a page fades; 0: never
+	Shared bool    // also learn the changes that pages share
+	Folder int     // pages that make a folder a group; 0: only sites are groups
 	Nested bool    // a page shares the changes of every group above it, not only the innermost
-	Hours  bool    // learn also at which hour of the day a page changes
+	Hours  bool    // also learn at which hour of the day a page changes
 }
 
 const (
-	usualDays    = 730      // from which the usual hazard of shared changes is taken
-	memoryDays   = 250      // visits older than that no longer change what is believed of shared changes
-	memoryVisits = 8        // nor do visits earlier than so many a page,
-	memoryOfSite = 1024     // and so many of all pages of a site: of a large one
-	memoryOfMany = 4        // a visit to one page in so many
-	steps        = 3        // of expectation and maximisation, each time
-	lookEvery    = 2 * day  // between two looks at a site's visits together, at most
-	freshVisits  = 256      // is one over the share of new visits among the last that brings the next look forward
-	doubt        = 2        // visits to a group a day that what is expected of shared changes is worth
-	priorEvery   = 14 * day // until a site's priors are learned again, or sooner, see renewable
-	significant  = 0.02     // shared changes that must be seen differently until pages are valued again
-	// that those of the group above are worth in a group's prior, and those of all sites in a site's
+	usualDays    = 730      // that the usual hazard of shared changes is averaged over
+	memoryDays   = 250      // older visits no longer change beliefs about shared changes
+	memoryVisits = 8        // nor do visits beyond this number per page
+	memoryOfSite = 1024     // or this number per site; a large site has
+	memoryOfMany = 4        // instead one visit for this number of pages
+	steps        = 3        // of expectation and maximisation, each time it learns
+	lookEvery    = 2 * day  // longest time between two learnings from a site's visits together
+	freshVisits  = 256      // one new visit for this number of earlier ones brings the next learning forward
+	doubt        = 2        // weight of the prior of shared changes, in visits to a group a day
+	priorEvery   = 14 * day // longest time between two learnings of a site's priors, see renewable
+	significant  = 0.02     // change of the expected shared changes after which pages are valued again
+	// weight, in pages, of the prior of the group above in a group's prior, and of that of all sites in a site's
 	abovePages  = 5
-	unseenPages = 1e-3 // that what was believed before any visit is worth in that of all sites
+	unseenPages = 1e-3 // weight of the starting prior in that of all sites
 )
 
-// state is what a learner knows of one page, apart from its evidence. There is one for every page, so it is small: what
-// few pages have stands in maps of the learner.
+// state is what a learner knows about one page, apart from its evidence. Every page has one, so it is small. Maps of
+// the learner hold what only few pages have.
 type state struct {
 	seen   float64 // last visit that told something
 	weight float32
 	folder int32
 	index  int32  // in its site's pages
-	source Source // of the open claim, 0 if there is none
+	source Source // of the open claim; 0 if there is none
 	marks  marks
 }
 
-// marks say what is so of a page.
+// marks are flags of a page.
 type marks uint8
 
 const (
 	there   marks = 1 << iota // the page is known
-	out                       // it is held out of the answers
-	asked                     // it is out for what it tells of its group
+	out                       // it is out: Next does not return it
+	asked                     // it is out for a look at its group
 	told                      // a visit has told something
 	failed                    // visits since seen told nothing: the last one is in learner.failed
 	watched                   // it has hours in learner.hours
@@ -66,25 +66,25 @@ func (m *marks) set(one marks, to bool) {
 	}
 }
 
-// A sum is of posteriors, by rate.
+// A sum is a sum of posteriors, by rate.
 type sum [change.Rates]float64
 
-// A learner is the memory that policies share: of every page a posterior over its rate, from a prior that
-// its group's pages make together, and, if wanted, the shared changes of every group.
+// A learner is the memory that policies use. It has a posterior over the rate of every page, with a prior from the
+// pages of its group. If Learning.Shared is set it also has the shared changes of every group.
 type learner struct {
 	options Learning
 	forest  forest
 	pages   []state
 	beliefs []change.Packed          // by ID: the evidence
-	failed  map[ID]float64           // last visits, of pages on which the last told nothing
-	hours   map[ID]*change.Timetable // of pages that were visited twice within a day
-	claims  map[ID]float32           // changes that open claims add to those expected, see Claim
+	failed  map[ID]float64           // time of the last visit, for pages whose last visit told nothing
+	hours   map[ID]*change.Timetable // for pages that were visited twice within a day
+	claims  map[ID]float32           // expected changes that open claims add, see Claim
 	origin  float64                  // day 0, in seconds
 	begun   bool
-	due     Queue         // sites, by when to learn from them
+	due     Queue         // sites, by the time to learn from them
 	overall change.Belief // of a page of any site
 	trust   map[claimant]change.Trust
-	sums    sum // of the posteriors of all pages, when last looked at
+	sums    sum // of the posteriors of all pages, when last computed
 	scratch struct{ count, exposed []tally }
 	changed []span // scratch
 }
@@ -143,7 +143,7 @@ func (l *learner) must(id ID) *state {
 	return &l.pages[id]
 }
 
-// tried returns when the page was visited last.
+// tried returns the time of the last visit, even if it told nothing.
 func (l *learner) tried(id ID) float64 {
 	if s := &l.pages[id]; !s.marks.has(failed) {
 		return s.seen
@@ -151,7 +151,7 @@ func (l *learner) tried(id ID) float64 {
 	return l.failed[id]
 }
 
-// timetable returns what is believed of the page's hours, nil where visits are too rare to tell.
+// timetable returns the belief about the page's hours, or nil if visits are too rare.
 func (l *learner) timetable(id ID) *change.Timetable {
 	if !l.pages[id].marks.has(watched) {
 		return nil
@@ -167,7 +167,7 @@ func (l *learner) claimed(id ID) float64 {
 	return float64(l.claims[id])
 }
 
-// posterior returns what is believed of the page's rate.
+// posterior returns the belief about the page's rate.
 func (l *learner) posterior(id ID) change.Belief {
 	evidence := l.beliefs[id].Evidence()
 	return evidence.Posterior(&l.forest.group(l.pages[id].folder).prior)
@@ -175,7 +175,7 @@ func (l *learner) posterior(id ID) change.Belief {
 
 func (l *learner) site(s *state) *site { return l.forest.sites[l.forest.folders[s.folder].site] }
 
-// days returns the days from the first that is remembered to a time; 0 before it.
+// days returns the days from the origin to a time, or 0 before the origin.
 func (l *learner) days(t float64) float64 { return math.Max(0, (t-l.origin)/day) }
 
 // visited learns from a visit.
@@ -223,7 +223,7 @@ func (l *learner) visited(id ID, v Visit) {
 	l.seen(id, v.At)
 	home.seen++
 	home.fresh++
-	// what a look has found others wait for
+	// other pages wait for the finding of a look
 	if changed && sentinel || shares && home.fresh > home.enough() {
 		home.next = math.Min(home.next, v.At)
 	}
@@ -232,7 +232,7 @@ func (l *learner) visited(id ID, v Visit) {
 	}
 }
 
-// seen notes a visit that told something. A later one that failed stays the last.
+// seen records a visit that told something. If a later visit failed, that one stays the last.
 func (l *learner) seen(id ID, at float64) {
 	s := &l.pages[id]
 	if s.marks.has(failed) && l.failed[id] <= at {
@@ -243,8 +243,8 @@ func (l *learner) seen(id ID, at float64) {
 	s.marks.set(told, true)
 }
 
-// see takes up a visit in the shared changes of its group and those above, at once: the others of a folder in which
-// something has happened are worth more now, not at the next look.
+// see adds a visit to the shared changes of its group and of those above, at once: if something has changed in a
+// folder, visits to the other pages are worth more now, and not only after the next learning.
 func (l *learner) see(g *group, from, to, expected float64, changed bool) {
 	explained := 0.0
 	if changed {
@@ -253,14 +253,14 @@ func (l *learner) see(g *group, from, to, expected float64, changed bool) {
 	l.chain(g, func(g *group) { g.drift += g.shared.see(from, to, explained) })
 }
 
-// news reports whether the shared changes of a group, or of one above it, are seen so differently that its pages
-// are to be valued again.
+// news reports whether the shared changes of a group, or of one above it, have changed so much that its pages must be
+// valued again.
 func (l *learner) news(g *group) (news bool) {
 	l.chain(g, func(g *group) { news = news || g.drift > significant })
 	return news
 }
 
-// seeHours learns from a visit when the page changes, once it was visited twice within a day.
+// seeHours learns from a visit at which hour the page changes. It starts when the page is visited twice within a day.
 func (l *learner) seeHours(id ID, at float64, changed bool, forget float64, unchanged func(own float64) float64) {
 	s := &l.pages[id]
 	if !s.marks.has(watched) && at-s.seen < day {
@@ -272,7 +272,7 @@ func (l *learner) seeHours(id ID, at float64, changed bool, forget float64, unch
 	}
 }
 
-// steady returns for how long the worth of a visit to the page rises no faster than a power of time.
+// steady returns for how long the value of a visit to the page rises no faster than a power of time.
 func (l *learner) steady(id ID) float64 {
 	if l.timetable(id).Punctual() {
 		return day / 96
@@ -280,27 +280,27 @@ func (l *learner) steady(id ID) float64 {
 	return math.Inf(1)
 }
 
-// shares reports whether a group has enough pages to learn what they share. A folder that is a group always has. A
-// site may have only one or two.
+// shares reports whether a group has enough pages to learn shared changes. A folder that is a group always has; a
+// site may have too few.
 func (l *learner) shares(g *group) bool {
 	return l.options.Shared && int(l.forest.folders[g.folder].pages) >= l.options.Folder
 }
 
-// shared returns the changes that a page of the group is expected to share between two days: those that were seen on
-// others, as far as they reach.
+// shared returns the expected number of shared changes of a page of the group between two days: those seen on other
+// pages, times the share of them that reaches a page.
 func (l *learner) shared(g *group, from, to float64) (sum float64) {
 	l.chain(g, func(g *group) { sum += g.reach.mean * g.shared.between(from, to) })
 	return sum
 }
 
-// landed returns the changes that pages of the group shared between two days, as visits that are known tell.
+// landed returns the expected number of shared changes of the group between two days, from all known visits.
 func (l *learner) landed(g *group, from, to float64) (sum float64) {
 	l.chain(g, func(g *group) { sum += g.shared.between(from, to) })
 	return sum
 }
 
-// judgeReach learns from a visit how far the shared changes of a group, and of those above it, reach. It is told how
-// many changes of the page were expected in all: its own, claimed and shared.
+// judgeReach learns from a visit how far the shared changes of a group, and of those above it, reach. expected is the
+// number of all expected changes of the page: its own, claimed and shared.
 func (l *learner) judgeReach(g *group, from, to, expected float64, changed bool) {
 	l.chain(g, func(g *group) {
 		landed := g.shared.between(from, to)
@@ -308,8 +308,8 @@ func (l *learner) judgeReach(g *group, from, to, expected float64, changed bool)
 	})
 }
 
-// sentinel returns the page of the group whose turn it is to be looked at: each has its turn. O(pages of the site),
-// on average as many as the site has for each of the group's.
+// sentinel returns the page for the next look at the group. The pages take turns. O(pages of the site) at worst; on
+// average, the pages of the site divided by those of the group.
 func (l *learner) sentinel(g *group) (ID, bool) {
 	pages := l.forest.sites[l.forest.folders[g.folder].site].pages
 	for range pages {
@@ -324,15 +324,14 @@ func (l *learner) sentinel(g *group) (ID, bool) {
 	return 0, false
 }
 
-// usual returns the shared changes of a usual second that a page of the group takes part in.
+// usual returns the usual rate per second of shared changes that reach a page of the group.
 func (l *learner) usual(g *group) float64 {
 	usual := 0.0
 	l.chain(g, func(g *group) { usual += g.reach.mean * g.shared.mean })
 	return usual / day
 }
 
-// inverses returns, for each rate of the grid, one over the hazard of a usual second, shared changes
-// included.
+// inverses returns, for each rate of the grid, one over the usual hazard per second, which includes shared changes.
 func (l *learner) inverses(g *group) *[change.Rates]float64 {
 	if g.inverse[0] == 0 {
 		usual := l.usual(g)
@@ -354,9 +353,8 @@ func (l *learner) chain(g *group, f func(*group)) {
 	}
 }
 
-// learn looks at the sites that are due, and tells which pages may be worth another value now. Between
-// pieces pages may come, go and be visited: what is seen of a site meanwhile, and groups that are founded,
-// wait for the next look at it.
+// learn learns from the sites that are due, and calls revalue for pages whose value may have changed. Between pieces,
+// pages may be added, removed and visited. Such visits to a site, and its new groups, wait for the next learning.
 func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 	for l.due.Len() > 0 {
 		id, at := l.due.First()
@@ -381,20 +379,19 @@ func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 	}
 }
 
-// renewable reports whether the visits of a site are so many more than those that its priors rest on that they are
-// worth learning again: a fifth of all, and one to 64 pages. Of a new site each visit counts: were the first ones taken
-// together, much would rest on how many they happened to be, and a restart, which does not count those of pages that
-// are gone, would believe something else.
+// renewable reports whether a site has enough new visits to learn its priors again: a fifth of all its visits, and
+// one for 64 pages. For a new site each visit is enough. If it learned from the first ones together, the result would
+// depend on their number. A restart, which does not repeat visits to removed pages, would then come to other beliefs.
 func (s *site) renewable() bool {
 	return s.seen-s.learnt >= max(1, s.learnt/4, len(s.pages)/64)
 }
 
-// revalue calls f for the pages of a site of which more is known now: all, or those of groups whose shared
-// changes are seen differently.
+// revalue calls f for pages of a site whose beliefs have changed: all, or those of groups whose shared changes have
+// changed.
 func (l *learner) revalue(s *site, groups []*group, all bool, p *pieces, f func(ID)) {
 	news := all
 	for _, g := range groups {
-		// Groups above come before those below.
+		// A group comes after those above it.
 		g.news = all || g.drift > significant || l.options.Nested && g.parent != nil && g.parent.news
 		news = news || g.news
 		if g.news {
@@ -412,9 +409,9 @@ func (l *learner) revalue(s *site, groups []*group, all bool, p *pieces, f func(
 	}
 }
 
-// renewPriors learns the priors of a site's groups by expectation and maximisation. One step at each renewal would stay
-// near the prior that all pages start from: rates differ more than a visit or two a page can tell in one step. A site
-// of a page or two takes as many steps as it has pages: more would believe each page's own visits twice.
+// renewPriors learns the priors of a site's groups by expectation and maximisation. A single step would stay near the
+// starting prior: with a visit or two per page, one step cannot tell the rates apart. A site with one or two pages
+// takes as many steps as it has pages. More steps would count each page's own visits twice.
 func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 	s.learnt = s.seen
 	sums := make([]sum, len(groups))
@@ -427,18 +424,18 @@ func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 		total += l.sums[k]
 	}
 	s.sums = sums[0]
-	// What was never seen counts as well, a little: each rate stays possible. Without it what is left of a
-	// rate that no page has is the rounding of the sums, of either sign.
+	// The starting prior keeps a little weight, so that each rate stays possible. Without it, the sum for a rate that
+	// no page has would be a rounding error of either sign.
 	unseen := startingPrior()
 	for k := range l.overall {
 		l.overall[k] = float32((math.Max(0, l.sums[k]) + unseenPages*float64(unseen[k])) / (total + unseenPages))
 	}
 }
 
-// stepPriors makes each group's prior the mean of its pages' posteriors, smoothed, and of some pages of the kind that
-// the group above it has, of a site the kind that all sites have. Pages that were not visited yet say nothing but the
-// prior itself, and are left out: with them a wrong prior would last until most were. It leaves the sums of the
-// posteriors of each group's pages, those below included.
+// stepPriors sets each group's prior to the smoothed mean of its pages' posteriors and of some imaginary pages with
+// the prior of the group above. For a site these have the prior of all sites. It leaves out pages without a visit:
+// they repeat the prior, so a wrong prior would last until most pages are visited. Afterwards sums holds the sums of
+// the posteriors of each group's pages, including those of groups below.
 func (l *learner) stepPriors(s *site, groups []*group, sums []sum, p *pieces) {
 	clear(sums)
 	for i := 0; i < len(s.pages); i++ {
@@ -450,7 +447,7 @@ func (l *learner) stepPriors(s *site, groups []*group, sums []sum, p *pieces) {
 				sums[g.index][k] += float64(v)
 			}
 		}
-		p.did(1) // after which there may be fewer pages
+		p.did(1) // afterwards there may be fewer pages
 	}
 	for i, g := range slices.Backward(groups) { // those below before those above
 		p.did(1)
@@ -473,8 +470,8 @@ func (l *learner) stepPriors(s *site, groups []*group, sums []sum, p *pieces) {
 	}
 }
 
-// smoothed gives a quarter of what each rate has to either neighbour. Without it the steps end at a few rates that no
-// page is between, and pages that seem to have the slowest of them are given up (Silverman et al. 1990).
+// smoothed moves a quarter of each rate's sum to either neighbour. Without it the steps converge to a few separate
+// rates, and pages that seem to have the slowest of them are given up (Silverman et al. 1990).
 func (s *sum) smoothed() sum {
 	var t sum
 	last := len(s) - 1
@@ -486,9 +483,9 @@ func (s *sum) smoothed() sum {
 	return t
 }
 
-// fit learns the shared changes of a site's groups from its visits, by expectation (how much of a change
-// that was seen each day of its span explains) and maximisation (a day's hazard is the changes that it
-// explains over the visits that cover it).
+// fit learns the shared changes of a site's groups from its visits. Expectation: how much of an observed change each
+// day of its span explains. Maximisation: a day's hazard is the number of changes that it explains, divided by the
+// number of visits that cover it.
 func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 	n := int(now) + 1
 	extend(groups, n)
@@ -518,7 +515,7 @@ func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 		for i, g := range groups {
 			p.did(n - g.first)
 			if step > 0 && !g.changed {
-				continue // no change to explain: the first step said it all
+				continue // no change to explain: more steps change nothing
 			}
 			g.drift += g.shared.renew(g.first, count[i][:n], exposed[i][:n])
 			clear(count[i][g.first:])
@@ -529,7 +526,7 @@ func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 	}
 }
 
-// expose adds to the tallies, for every visit, one on each day of its span, in the innermost group.
+// expose adds, for every visit, one to each day of its span in the tally of the innermost group.
 func (l *learner) expose(visits []span, exposed []tally, p *pieces) {
 	for _, v := range visits {
 		p.did(1)
@@ -537,8 +534,9 @@ func (l *learner) expose(visits []span, exposed []tally, p *pieces) {
 	}
 }
 
-// explain adds to the tallies, for every visit that saw a change, one over the probability of a change, in
-// the innermost group: times a day's hazard, that is what the day explains.
+// explain adds, for every visit that saw a change, one over the probability of a change to each day of its span in
+// the tally of the innermost group. Multiplied by a day's hazard this is the part of the change that the day
+// explains.
 func (l *learner) explain(visits []span, count []tally, p *pieces) {
 	for _, v := range visits {
 		p.did(1)
@@ -551,7 +549,7 @@ func (l *learner) explain(visits []span, count []tally, p *pieces) {
 	}
 }
 
-// total turns what was added in the innermost groups into the sums of each group, from its first day on.
+// total turns the tallies of the innermost groups into the sums of each group, from its first day on.
 func (l *learner) total(groups []*group, tallies []tally, p *pieces) {
 	for i, g := range slices.Backward(groups) {
 		p.did(len(tallies[i]) - g.first)
@@ -569,14 +567,14 @@ func (l *learner) total(groups []*group, tallies []tally, p *pieces) {
 	}
 }
 
-// forgetOld drops visits that are old or too many, and keeps what they say by day.
+// forgetOld drops visits that are too old or too many. It keeps their sums by day.
 func (l *learner) forgetOld(s *site, groups []*group, now float64, p *pieces) {
 	old := max(0, len(s.visits)-s.memory())
 	for old < len(s.visits) && float64(s.visits[old].to) < now-memoryDays {
 		old++
 	}
 	if 8*old < len(s.visits) {
-		return // until it is worth the trouble
+		return // too few to be worth the cost
 	}
 	count, exposed := l.found(groups, s.visits[:old], now, p)
 	for i, g := range groups {
@@ -585,8 +583,8 @@ func (l *learner) forgetOld(s *site, groups []*group, now float64, p *pieces) {
 	s.visits = append(s.visits[:0], s.visits[old:]...)
 }
 
-// found returns by group and day what visits say as things are seen now: shared changes, over the day's
-// hazard, and visits.
+// found returns, by group and day, the shared changes that visits found, divided by the day's hazard, and the number
+// of visits. It uses the present beliefs.
 func (l *learner) found(groups []*group, visits []span, now float64, p *pieces) (count, exposed []tally) {
 	n := int(now) + 1
 	extend(groups, n)
@@ -601,7 +599,7 @@ func (l *learner) found(groups []*group, visits []span, now float64, p *pieces) 
 	return count, exposed
 }
 
-// tallies returns tallies of n days for a site's groups, twice, empty from each group's first day on.
+// tallies returns two tallies of n days for each of a site's groups, empty from the group's first day on.
 func (l *learner) tallies(groups []*group, n int, p *pieces) (count, exposed []tally) {
 	for _, t := range []*[]tally{&l.scratch.count, &l.scratch.exposed} {
 		for len(*t) < len(groups) {

@@ -8,15 +8,15 @@ import (
 	"freshet/change"
 )
 
-// An Objective says at which rate a page is best crawled when a crawl must be worth mu: given its rate of
-// change and its weight, in crawls a second. It falls with mu.
+// An Objective returns the optimal crawls a second of a page, given its rate of change and its weight, if a crawl
+// must be worth mu. It falls with mu.
 type Objective func(rate, weight, mu float64) float64
 
 // Proportional crawls a page in proportion to how often it changes, and to its weight.
 func Proportional(rate, weight, mu float64) float64 { return weight * rate / mu }
 
-// Even is the optimum of freshness with a fixed interval a page (Cho and Garcia-Molina 2003):
-// (w/d)(1 - (1+x) e^-x) = mu with x = d/r. Pages of w/d ≤ mu are never crawled.
+// Even maximises freshness with a fixed interval for each page (Cho and Garcia-Molina 2003): (w/d)(1 - (1+x) e^-x) =
+// mu with x = d/r. Pages of w/d ≤ mu are never crawled.
 func Even(rate, weight, mu float64) float64 {
 	if !(weight > 0) {
 		return 0
@@ -24,25 +24,26 @@ func Even(rate, weight, mu float64) float64 {
 	return 1 / change.Length(change.Poisson(rate), mu/weight)
 }
 
-// Memoryless is the optimum of freshness with crawls at random times (Azar et al. 2018):
-// r = √(w d/mu) - d. Pages of w/d ≤ mu are never crawled.
+// Memoryless maximises freshness with crawls at random times (Azar et al. 2018): r = √(w d/mu) - d. Pages of w/d ≤ mu
+// are never crawled.
 func Memoryless(rate, weight, mu float64) float64 {
 	return math.Max(0, math.Sqrt(weight*rate/mu)-rate)
 }
 
-// Harmonic is the optimum of the penalty that grows with the logarithm of the missed changes (Kolobov et
-// al. 2019, LambdaCrawl): r = (-d + √(d² + 4 w d/mu))/2. No page of positive weight is dropped.
+// Harmonic minimises a penalty that grows with the logarithm of the missed changes (Kolobov et al. 2019,
+// LambdaCrawl): r = (-d + √(d² + 4 w d/mu))/2. Every page of positive weight is crawled.
 func Harmonic(rate, weight, mu float64) float64 {
 	q := 4 * weight * rate / mu
 	return q / (2 * (rate + math.Sqrt(rate*rate+q))) // the root, without cancellation
 }
 
-// An Estimate is the rate of change, in changes a second, that stands for a belief: (*change.Belief).Mean or
+// An Estimate reduces a belief to one rate, in changes a second: (*change.Belief).Mean or
 // (*change.Belief).GeometricMean.
 type Estimate func(*change.Belief) float64
 
-// Paced gives every page a rate of crawls that together spend a budget, planned again each week, and when the
-// pages have doubled, and visits the page whose time since the last visit is longest for its rate.
+// Paced gives every page a rate of crawls. Together they spend a budget. It plans the rates again each week, and when
+// the number of pages has doubled. It visits the page whose time since the last visit, multiplied by its rate, is
+// largest.
 type Paced struct {
 	learner   learner
 	ranking   Ranking
@@ -55,12 +56,12 @@ type Paced struct {
 	pages     int // known
 	planned   int // of them, at the last plan
 	now       float64
-	lots      *lots // if pages are drawn
+	lots      *lots // nil unless pages are drawn
 	random    *rand.Rand
 }
 
-// NewPaced returns the policy for a budget in crawls a second, which must be positive. If random is not nil, each slot
-// draws a page with a probability in proportion to its rate.
+// NewPaced returns the policy for a budget in crawls a second, which must be positive. If random is not nil, each
+// call of Next draws a page with probability proportional to its rate.
 func NewPaced(objective Objective, estimate Estimate, budget float64, o Learning, random *rand.Rand) (*Paced, error) {
 	if !(budget > 0) || math.IsInf(budget, 1) {
 		return nil, fmt.Errorf("refresh: budget of %v crawls a second: want a positive number", budget)
@@ -78,7 +79,7 @@ func NewPaced(objective Objective, estimate Estimate, budget float64, o Learning
 	return p, nil
 }
 
-// Add takes the page in, at the rate that suits what is believed of its group.
+// Add adds the page, with a rate from the beliefs about its group.
 func (p *Paced) Add(id ID, page Page) {
 	p.learner.add(id, page)
 	p.pages++
@@ -95,7 +96,7 @@ func (p *Paced) Remove(id ID) {
 	p.take(id)
 }
 
-// Weigh gives the page the rate of its new weight.
+// Weigh gives the page the rate for its new weight.
 func (p *Paced) Weigh(id ID, weight float64) {
 	p.learner.weigh(id, weight)
 	p.rates[id] = p.rate(id)
@@ -104,14 +105,14 @@ func (p *Paced) Weigh(id ID, weight float64) {
 	}
 }
 
-// Visited learns from the visit. The page's rate stays as it is planned.
+// Visited learns from the visit. The page keeps its planned rate.
 func (p *Paced) Visited(id ID, v Visit) {
 	p.now = math.Max(p.now, v.At)
 	p.learner.visited(id, v)
 	p.place(id)
 }
 
-// Next returns the page that is most overdue, or draws one.
+// Next returns the most overdue page, or draws one.
 func (p *Paced) Next(now float64) (ID, float64, bool) {
 	p.now = now
 	p.learner.learn(now, nil, func(ID) {})
@@ -138,7 +139,7 @@ func (p *Paced) pick(now float64) (ID, bool) {
 	return id, ok
 }
 
-// place puts the page where its rate wants it.
+// place puts the page in the queue or the lots by its rate.
 func (p *Paced) place(id ID) {
 	if p.lots != nil {
 		p.lots.set(id, p.rates[id])
@@ -160,7 +161,7 @@ func (p *Paced) rate(id ID) float64 {
 	return p.objective(p.estimate(&belief), float64(p.learner.pages[id].weight), p.mu)
 }
 
-// plan finds the multiplier at which the rates add up to the budget, by halving on logarithms.
+// plan finds, by bisection on logarithms, the multiplier at which the rates add up to the budget.
 func (p *Paced) plan() {
 	type known struct{ rate, weight float64 }
 	var pages []known

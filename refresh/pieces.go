@@ -1,16 +1,16 @@
 package refresh
 
-// pieceWork bounds a piece of long work: so many pages are valued, visits looked at, or days of a group.
+// pieceWork is the size of a piece of long work, in pages valued, visits used, or days of a group.
 const pieceWork = 1024
 
-// pieces parts long work into pieces, and yields after each. Once yield has returned false the rest is one
-// piece; so is all of it with a nil *pieces.
+// pieces divides long work into pieces and yields after each. After yield has returned false, the rest is one piece.
+// With a nil *pieces, all work is one piece.
 type pieces struct {
 	yield func() bool
 	done  int // of the piece
 }
 
-// did counts work, of which n is far less than a piece.
+// did counts n units of work and yields at the end of a piece. n must be much less than a piece.
 func (p *pieces) did(n int) {
 	if p == nil {
 		return

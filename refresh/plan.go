@@ -10,50 +10,50 @@ import (
 	"freshet/schedule"
 )
 
-// Plan is the chain of Wolf et al.: every interval it fits the pages' changes, allocates the budget's crawls
-// to pages so that the most staleness is saved, and schedules them into slots; in between it follows the
-// schedule. A page that enters, or has no crawl left, takes its place by the multiplier: the gain of the
-// last crawl that the budget could pay for.
+// Plan is the chain of Wolf et al. Every interval it fits the pages' changes, allocates the budget's crawls where
+// they save the most staleness, and schedules them into slots. In between it follows the schedule. If a page is
+// added, or has no crawl left, the multiplier gives it a crawl: this is the gain of the last crawl that the budget
+// paid for.
 //
-// A page of which only rates are believed changes as a mixture of Poisson processes; one that is believed to keep
-// an hour of the day (Learning.Hours) is quasi-deterministic, and is crawled after that hour.
+// A page changes as a mixture of Poisson processes. A page that changes at a certain hour of the day (Learning.Hours)
+// is quasi-deterministic, and is crawled after that hour.
 //
-// Where the budget pays for less than a crawl a page in an interval, what a crawl gains within the interval
-// says little about what it is worth. So crawls are allocated over a horizon in which the budget pays for
-// some a page (Means.Ahead), and those that fall into the interval are scheduled.
+// If the budget pays for less than one crawl per page and interval, the gain within an interval says little about the
+// value of a crawl. So Plan allocates crawls over a horizon in which the budget pays for several per page
+// (Means.Ahead), and schedules those that fall into the interval.
 type Plan struct {
 	Means
 	learner learner
-	law     Law                       // in place of what is believed; nil: none
-	limit   func(site string) float64 // crawls a second; nil: of no site
+	law     Law                       // instead of beliefs; nil: beliefs
+	limit   func(site string) float64 // crawls a second; nil: no site has a limit
 	horizon float64                   // of the last plan
-	given   float64                   // the horizon of the next ones, if somebody shares out the budget; else 0
-	least   float64                   // gain of the last crawl that was paid for
-	rations map[int32]*ration         // of the sites that have a limit, until the next plan
+	given   float64                   // the horizon from SetBudget, or 0
+	least   float64                   // gain of the last crawl that the budget paid for
+	rations map[int32]*ration         // of sites with a limit, until the next plan
 	replan  float64                   // when
 	queue   Queue                     // pages by their next crawl
-	later   [][]float64               // by ID, the crawls after that
+	later   [][]float64               // by ID, the crawls after the next
 	now     float64
 }
 
-// Means are what a Plan may spend, and how far ahead it looks.
+// Means says what a Plan may spend, and how far ahead it looks.
 type Means struct {
 	Budget   float64 // crawls a second, positive
 	Interval float64 // seconds from one plan to the next, positive
-	Ahead    float64 // crawls a page, on average, that are allocated at a time; those of an interval at least
+	Ahead    float64 // mean crawls per page to allocate at a time; at least those of an interval
 }
 
-// A ration is what a site's limit leaves its pages.
+// A ration is the number of crawls that a site's limit leaves.
 type ration struct {
-	place   int     // among the limits of the contest
+	place   int     // index in the limits of the contest
 	left    int     // crawls until the next plan
 	premium float64 // how much more a crawl must save than elsewhere; more than 0 if the limit binds
 }
 
-// A Law returns what crawls of a page save over the seconds ahead of now, if it was visited last at some time.
+// A Law returns the gain of crawls of a page over the ahead seconds after now. visited is the time of its last visit.
 type Law func(id ID, visited, now, ahead float64) change.Curve
 
-// NewPlan returns the policy, which learns how pages change. Of changes that pages share it knows nothing.
+// NewPlan returns the policy, which learns how pages change. It does not use shared changes.
 func NewPlan(m Means, o Learning) (*Plan, error) {
 	if !(m.Budget > 0) || math.IsInf(m.Budget, 1) {
 		return nil, fmt.Errorf("refresh: budget of %v crawls a second: want a positive number", m.Budget)
@@ -68,7 +68,7 @@ func NewPlan(m Means, o Learning) (*Plan, error) {
 	return &Plan{Means: m, learner: newLearner(o), replan: math.Inf(-1)}, nil
 }
 
-// NewKnownPlan returns the policy of pages whose laws are known.
+// NewKnownPlan returns the policy for pages with known laws.
 func NewKnownPlan(m Means, law Law) (*Plan, error) {
 	p, err := NewPlan(m, Learning{})
 	if err != nil {
@@ -78,10 +78,10 @@ func NewKnownPlan(m Means, law Law) (*Plan, error) {
 	return p, nil
 }
 
-// Limit tells whom to ask for the most crawls a second that a site allows.
+// Limit implements Limited.
 func (p *Plan) Limit(of func(site string) float64) { p.limit = of }
 
-// Add takes the page in and gives it its first crawl.
+// Add adds the page and gives it its first crawl.
 func (p *Plan) Add(id ID, page Page) {
 	p.learner.add(id, page)
 	p.later = Grown(p.later, id)
@@ -96,7 +96,7 @@ func (p *Plan) Remove(id ID) {
 	p.later[id] = nil
 }
 
-// Weigh gives the page a crawl by its new weight. What is scheduled stays until the next plan.
+// Weigh gives the page a crawl by its new weight. Scheduled crawls stay until the next plan.
 func (p *Plan) Weigh(id ID, weight float64) {
 	p.learner.weigh(id, weight)
 	if !p.learner.pages[id].marks.has(out) && len(p.later[id]) == 0 {
@@ -104,7 +104,7 @@ func (p *Plan) Weigh(id ID, weight float64) {
 	}
 }
 
-// Visited learns from the visit and turns to the page's next crawl.
+// Visited learns from the visit and moves on to the page's next crawl.
 func (p *Plan) Visited(id ID, v Visit) {
 	p.now = math.Max(p.now, v.At)
 	p.learner.visited(id, v)
@@ -139,11 +139,11 @@ func (p *Plan) Next(now float64) (ID, float64, bool) {
 	return id, due, true
 }
 
-// mostInstants bounds the horizon, in days, over which a page that keeps an hour is planned by it: its best crawls take
-// time of the order of the square.
+// mostInstants is the longest horizon, in days, for which a page is planned by its hour. The time to find its best
+// crawls grows with the square of the horizon.
 const mostInstants = 64
 
-// curve returns what crawls of the page save over the horizon.
+// curve returns the gain of crawls of the page over the horizon.
 func (p *Plan) curve(id ID, now float64) change.Curve {
 	s := &p.learner.pages[id]
 	if p.law != nil {
@@ -159,7 +159,7 @@ func (p *Plan) curve(id ID, now float64) change.Curve {
 	return change.Page{Process: change.NewMixture(&belief), Interval: p.horizon, Age: math.Max(0, now-p.learner.tried(id))}
 }
 
-// place gives a page the first crawl that the multiplier pays for, if that is before the next plan.
+// place gives a page the first crawl whose gain reaches the multiplier, if that is before the next plan.
 func (p *Plan) place(id ID) {
 	ration := p.rations[p.siteOf(id)]
 	if ration != nil && p.queue.Has(id) {
@@ -230,8 +230,8 @@ func (p *Plan) plan(now float64) {
 // siteOf returns the number of a page's site.
 func (p *Plan) siteOf(id ID) int32 { return p.learner.forest.folders[p.learner.pages[id].folder].site }
 
-// ration returns the new ration of a site and enters its limit in c. It returns nil if the site has no limit that the
-// budget could reach.
+// ration returns the new ration of a site and adds its limit to c. It returns nil if the site has no limit, or one
+// that the budget cannot reach.
 func (p *Plan) ration(c *contest, site int32) *ration {
 	r, known := p.rations[site]
 	if known || p.limit == nil {
@@ -245,8 +245,8 @@ func (p *Plan) ration(c *contest, site int32) *ration {
 	return r
 }
 
-// rationed returns the crawls that the rations of this interval pay for, in order, and takes them off. Of those that
-// are best at the same time, as many are of pages not visited for long, a site's ration is for those that save most.
+// rationed returns the crawls that the rations of this interval allow, in order, and charges them. If several crawls
+// have the same ideal time, as for pages not visited for long, those that save most get a site's ration.
 func (p *Plan) rationed(ideal []crawl) (paid []crawl) {
 	var asking []int
 	for i, one := range ideal {
@@ -271,7 +271,7 @@ func (p *Plan) rationed(ideal []crawl) (paid []crawl) {
 	return paid
 }
 
-// slots returns those of an interval.
+// slots returns the slots of an interval.
 func (p *Plan) slots() []schedule.Slot {
 	const rounding = 1e-6
 	n := int(math.Max(1, math.Min(math.Ceil(p.Budget*p.Interval-rounding), schedule.MaxSlots)))

@@ -2,12 +2,12 @@ package refresh
 
 import "slices"
 
-// A Queue holds pages by a key, the least first, and of equal keys the page of least ID. The zero value
-// is ready for use. Every change costs O(log n).
+// A Queue holds pages sorted by key, the least first. Pages with equal keys are sorted by ID. The zero value is ready
+// for use. Every change costs O(log n).
 type Queue struct {
 	keys  []float64 // a heap
 	ids   []ID      // of the keys
-	place []int32   // by ID, of those that are in the heap: queues that have no page in common may share it
+	place []int32   // by ID, for pages in the heap; queues without a common page may share it
 }
 
 type entry struct {
@@ -20,7 +20,7 @@ func (e entry) before(o entry) bool { return e.key < o.key || e.key == o.key && 
 // Len returns the number of pages in the queue.
 func (q *Queue) Len() int { return len(q.ids) }
 
-// First returns the page of least key. The queue must not be empty.
+// First returns the page with the least key, and the key. The queue must not be empty.
 func (q *Queue) First() (ID, float64) { return q.ids[0], q.keys[0] }
 
 // Has reports whether the page is in the queue.
@@ -35,7 +35,7 @@ func (q *Queue) Has(id ID) bool {
 // Key returns the key of a page that is in the queue.
 func (q *Queue) Key(id ID) float64 { return q.keys[q.place[id]] }
 
-// Set puts the page into the queue, or moves it, to a key.
+// Set puts the page into the queue with that key, or moves it there.
 func (q *Queue) Set(id ID, key float64) {
 	q.place = Grown(q.place, id)
 	i := int(q.place[id])
@@ -46,7 +46,7 @@ func (q *Queue) Set(id ID, key float64) {
 	q.settle(i, entry{key, id})
 }
 
-// Drop takes the page out of the queue, if it is there.
+// Drop removes the page if it is in the queue.
 func (q *Queue) Drop(id ID) {
 	if !q.Has(id) {
 		return
@@ -60,7 +60,7 @@ func (q *Queue) Drop(id ID) {
 	}
 }
 
-// Pop takes out the page of least key.
+// Pop removes and returns the page with the least key, and the key.
 func (q *Queue) Pop() (ID, float64) {
 	id, key := q.First()
 	q.Drop(id)

@@ -5,28 +5,27 @@ import (
 	"slices"
 )
 
-// A Ranking finds the page of highest value now, although all values change all the time. It rests on two
-// laws of the values: that of a page rises from one visit to the next, and over the time since the visit
-// no faster than a power of it. So a page of low value need not be looked at for a while: the cold ones wait
-// for the time at which they could reach the bar. All that have reached it are hot. The hot ones are
-// looked at again and again, some of them at every pick; when they are too many the bar rises, when there
-// are none it falls.
+// A Ranking finds the page with the highest value now, although all values change all the time. It relies on two
+// laws. The value of a page rises from one visit to the next. And it rises no faster than a power of the time since
+// the visit. So a page with a low value need not be valued again for a while. Such pages are cold: they wait for the
+// time at which they could reach the bar. Pages that have reached the bar are hot. Each pick values some of the hot
+// pages again. If there are too many hot pages the bar rises; if there are none it falls.
 type Ranking struct {
-	// Value returns the value of a visit at a time that may lie ahead.
+	// Value returns the value of a visit at a time, which may be in the future.
 	Value func(id ID, at float64) float64
 	// Since returns the time from which the page's value rises.
 	Since func(id ID) float64
-	// Growth is the power of the time since the visit that values grow by at most: 2 of freshness.
+	// Growth is the largest power of the time since the visit by which values grow: 2 for freshness.
 	Growth float64
-	// Steady returns for how long the page's value keeps to that; nil: always.
+	// Steady returns for how long the page's value obeys that; nil: always.
 	Steady func(id ID) float64
 
-	cold   Queue     // by the time to look again
-	hot    Queue     // by -value, when looked at last
-	bar    float64   // what is below is cold
-	picks  int       // since all hot pages were looked at
-	span   float64   // about the time between two visits of a page
-	valued []float64 // by ID, while the bar is being drawn: values; NaN of a page that was placed since
+	cold   Queue     // by the time to value again
+	hot    Queue     // by -value, when valued last
+	bar    float64   // pages below are cold
+	picks  int       // since all hot pages were valued
+	span   float64   // approximate time between two visits of a page
+	valued []float64 // by ID, while draw sets the bar: values; NaN if the page was placed since
 	walk   []ID      // scratch
 }
 
@@ -36,10 +35,10 @@ func (r *Ranking) Len() int { return r.cold.Len() + r.hot.Len() }
 // Has reports whether the page is ranked.
 func (r *Ranking) Has(id ID) bool { return r.cold.Has(id) || r.hot.Has(id) }
 
-// Place ranks the page again: it has entered, was visited, or what is known of it has changed.
+// Place ranks the page again: it was added or visited, or the beliefs about it have changed.
 func (r *Ranking) Place(id ID, now float64) {
 	if r.bar == 0 {
-		r.picks = math.MaxInt32 // the first pick looks at all pages
+		r.picks = math.MaxInt32 // the first pick values all pages
 	}
 	if int(id) < len(r.valued) {
 		r.valued[id] = math.NaN()
@@ -47,7 +46,7 @@ func (r *Ranking) Place(id ID, now float64) {
 	r.part(id, now, r.Value(id, now))
 }
 
-// part puts a page of value v among the hot or the cold.
+// part puts a page with value v among the hot or the cold.
 func (r *Ranking) part(id ID, now, v float64) {
 	r.cold.place = Grown(r.cold.place, id)
 	r.hot.place = r.cold.place
@@ -60,7 +59,7 @@ func (r *Ranking) part(id ID, now, v float64) {
 	r.cold.Set(id, r.reach(id, now, v))
 }
 
-// Again is Place for a page that is ranked; it leaves others alone.
+// Again is Place, but does nothing for a page that is not ranked.
 func (r *Ranking) Again(id ID, now float64) {
 	if r.Has(id) {
 		r.Place(id, now)
@@ -73,7 +72,7 @@ func (r *Ranking) Drop(id ID) {
 	r.hot.Drop(id)
 }
 
-// Pick takes out the page of highest value. On average it costs O(log n) and some tens of values.
+// Pick takes out the page with the highest value. On average it costs O(log n) and some tens of values.
 func (r *Ranking) Pick(now float64) (ID, bool) {
 	r.prepare(now, nil)
 	id, _, ok := r.best()
@@ -83,8 +82,8 @@ func (r *Ranking) Pick(now float64) (ID, bool) {
 	return id, ok
 }
 
-// prepare looks again at the pages that are due for it, so that the page of highest value is the first of
-// the hot. Between pieces pages may be placed, dropped and taken.
+// prepare values again the pages that are due. Then the first hot page has the highest value. Between pieces, pages
+// may be placed, dropped and taken.
 func (r *Ranking) prepare(now float64, p *pieces) {
 	for r.cold.Len() > 0 {
 		id, at := r.cold.First()
@@ -108,7 +107,7 @@ func (r *Ranking) prepare(now float64, p *pieces) {
 	}
 }
 
-// best returns the hot page of highest value, and that value, as it was looked at last. O(1).
+// best returns the hot page with the highest value, and the value as of its last valuation. O(1).
 func (r *Ranking) best() (id ID, value float64, ok bool) {
 	if r.hot.Len() == 0 {
 		return 0, 0, false
@@ -118,7 +117,7 @@ func (r *Ranking) best() (id ID, value float64, ok bool) {
 	return id, -value, true
 }
 
-// take takes out the page, which is to be visited now. O(log n).
+// take takes out the page for a visit now. O(log n).
 func (r *Ranking) take(id ID, now float64) {
 	r.Drop(id)
 	r.span += (now - r.Since(id) - r.span) / 64
@@ -135,8 +134,8 @@ func (r *Ranking) look(now float64, p *pieces) {
 	}
 }
 
-// draw draws the bar so that one page in 16 is hot, by the values of the hot when they are too many, of the
-// cold when none is hot, and parts these by it.
+// draw sets the bar so that one page in 16 is hot, and parts the pages of q by it. q is the hot pages if there are
+// too many of them, and the cold ones if none is hot.
 func (r *Ranking) draw(q *Queue, now float64, p *pieces) {
 	r.valued = make([]float64, len(q.place))
 	values := make([]float64, 0, q.Len())
@@ -170,18 +169,18 @@ func (r *Ranking) draw(q *Queue, now float64, p *pieces) {
 	q.trim()
 }
 
-// highest returns the value below which all but n+1 values are. It reorders them.
+// highest returns the (n+1)th highest value. It reorders the values.
 func highest(values []float64, n int) float64 {
 	slices.Sort(values)
 	return values[max(0, len(values)-1-n)]
 }
 
-// reach returns a time after now up to which the page, whose value now is v and below the bar, stays there.
+// reach returns a time after now up to which the page, with value v below the bar now, stays below it.
 func (r *Ranking) reach(id ID, now, v float64) float64 {
 	since := r.Since(id)
 	age := math.Max(now-since, 0)
 	ahead := age
-	if 16*v < r.bar { // far below: what is it worth when pages are usually visited?
+	if 16*v < r.bar { // far below: value it at the usual time between visits
 		ahead = math.Max(age, r.span)
 		v = r.Value(id, since+ahead)
 		for v >= r.bar && ahead > 1.01*age {
@@ -197,7 +196,7 @@ func (r *Ranking) reach(id ID, now, v float64) float64 {
 	if r.Steady != nil {
 		again = math.Min(again, now+r.Steady(id))
 	}
-	if least := now + 1e-3; !(again > least) { // else the page would be looked at for ever
+	if least := now + 1e-3; !(again > least) { // else the page would be valued forever
 		return least
 	}
 	return again

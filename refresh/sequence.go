@@ -9,10 +9,10 @@ import (
 	"freshet/schedule/sequence"
 )
 
-// An Arrangement makes a cycle of visits of pages that are numbered from 0: Golden, Balanced or Randomized.
+// An Arrangement makes a cycle of visits to pages numbered from 0: Golden, Balanced or Randomized.
 type Arrangement func(pages *sequence.Pages, length int, random *rand.Rand) ([]int32, error)
 
-// Golden gives every page its share of the bound, and places the visits by the golden ratio.
+// Golden gives every page its visits in the lower bound, and places the visits by the golden ratio.
 func Golden(pages *sequence.Pages, length int, _ *rand.Rand) ([]int32, error) {
 	length, err := sequence.Fibonacci(float64(length))
 	if err != nil {
@@ -25,7 +25,7 @@ func Golden(pages *sequence.Pages, length int, _ *rand.Rand) ([]int32, error) {
 	return sequence.Golden(counts)
 }
 
-// Balanced gives every page its share of the bound, and splits the cycle by regular words.
+// Balanced gives every page its visits in the lower bound, and splits the cycle by regular words.
 func Balanced(pages *sequence.Pages, length int, _ *rand.Rand) ([]int32, error) {
 	counts, err := bounded(pages, length)
 	if err != nil {
@@ -34,7 +34,7 @@ func Balanced(pages *sequence.Pages, length int, _ *rand.Rand) ([]int32, error) 
 	return sequence.Balanced(counts), nil
 }
 
-// Randomized draws the page of every visit again, with the probabilities that cost least.
+// Randomized draws the page of every visit independently, with the optimal probabilities.
 func Randomized(pages *sequence.Pages, length int, random *rand.Rand) ([]int32, error) {
 	frequencies, _ := pages.Randomized()
 	cycle := make([]int32, 0, length)
@@ -46,19 +46,18 @@ func Randomized(pages *sequence.Pages, length int, random *rand.Rand) ([]int32, 
 	return cycle, nil
 }
 
-// bounded shares the visits of a cycle out as the bound does.
+// bounded returns the number of visits of each page in a cycle, in the proportions of the lower bound.
 func bounded(pages *sequence.Pages, length int) ([]int, error) {
 	frequencies, _ := pages.Bound()
 	return sequence.Counts(frequencies, length)
 }
 
-// visitsPerPage is how many visits of each page a cycle has on average.
+// visitsPerPage is the mean number of visits of a page in a cycle.
 const visitsPerPage = 4
 
-// Sequence follows a cycle of visits (Liu and Nain 2005, section 1.3). A new cycle is made of what is then
-// believed when the last one has ended, and when the pages have doubled. A page that enters in between is
-// visited in the next cycle. Asking costs O(1) on average, unless most pages are out; a new cycle
-// O(n log n).
+// Sequence follows a cycle of visits (Liu and Nain 2005, section 1.3). It makes a new cycle from its beliefs when the
+// last one has ended, and when the number of pages has doubled. A page that is added in between is first visited in
+// the next cycle. Next costs O(1) on average, unless most pages are out. A new cycle costs O(n log n).
 type Sequence struct {
 	learner learner
 	arrange Arrangement
@@ -70,8 +69,8 @@ type Sequence struct {
 	planned int // of them, when the cycle was made
 }
 
-// NewSequence returns the policy for a budget in crawls a second, which must be positive. random is for
-// arrangements that draw.
+// NewSequence returns the policy for a budget in crawls a second, which must be positive. Only arrangements that draw
+// use random.
 func NewSequence(arrange Arrangement, budget float64, o Learning, random *rand.Rand) (*Sequence, error) {
 	if !(budget > 0) || math.IsInf(budget, 1) {
 		return nil, fmt.Errorf("refresh: budget of %v crawls a second: want a positive number", budget)
@@ -80,7 +79,7 @@ func NewSequence(arrange Arrangement, budget float64, o Learning, random *rand.R
 	return &Sequence{learner: newLearner(o), arrange: arrange, budget: budget, random: random}, nil
 }
 
-// Add takes the page in, for the next cycle.
+// Add adds the page, for the next cycle.
 func (s *Sequence) Add(id ID, page Page) {
 	s.learner.add(id, page)
 	s.pages++
@@ -98,7 +97,7 @@ func (s *Sequence) Weigh(id ID, weight float64) { s.learner.weigh(id, weight) }
 // Visited learns from the visit.
 func (s *Sequence) Visited(id ID, v Visit) { s.learner.visited(id, v) }
 
-// Next returns the page of the cycle's next visit. Pages that are out or gone are passed over.
+// Next returns the page of the cycle's next visit. It skips pages that are out or removed.
 func (s *Sequence) Next(now float64) (ID, float64, bool) {
 	s.learner.learn(now, nil, func(ID) {})
 	for range 2 { // what is left of this cycle, then a new one
@@ -134,7 +133,7 @@ func (s *Sequence) plan() {
 	if len(ids) == 0 {
 		return
 	}
-	if slices.Max(costs) == 0 { // then all are worth the same
+	if slices.Max(costs) == 0 { // then all have equal weight
 		costs = nil
 	}
 	pages, err := sequence.New(rates, costs, sequence.Constant(1/s.budget))

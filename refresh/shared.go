@@ -8,33 +8,32 @@ import (
 
 const (
 	day        = 86400.0
-	baseHazard = 0.001 // shared changes a day that are expected where nothing was seen
+	baseHazard = 0.001 // expected shared changes a day without any visit
 )
 
-// shared is the hazard of the changes that a group's pages share: how many of them a page is expected to
-// take part in, day by day. It is a step function with the prior Gamma(baseHazard·doubt, doubt) a
-// day, so nearly 0 but where visits say otherwise. Its steps are days, and wider the longer ago: then memory hardly
-// grows with time.
+// shared is the hazard of a group's shared changes: their expected number, day by day. It is a step function. Each
+// day has the prior Gamma(baseHazard·doubt, doubt), so the hazard is nearly 0 unless visits found changes. Recent
+// steps are days; older ones are wider, so memory hardly grows with time.
 type shared struct {
 	periods []period // the earliest first, each as wide as the next or twice as wide
-	days    int      // up to which there are periods
+	days    int      // covered by the periods
 	mean    float64  // hazard of a usual day
 }
 
-// alike is how many periods are of a width, at most.
+// alike is the largest number of periods with the same width.
 const alike = 96
 
-// A period is of some days that are taken for alike. What it has is that of each of its days.
+// A period is a number of days with the same values. Its fields hold for each of these days.
 type period struct {
 	start   int32   // its first day
-	count   float32 // shared changes that visits found: of visits that are forgotten
-	exposed float32 // visits whose span covers the day: of visits that are forgotten
-	weight  float32 // visits that the hazard rests on, doubt among them
+	count   float32 // shared changes that forgotten visits found
+	exposed float32 // forgotten visits whose span covers the day
+	weight  float32 // visits on which the hazard rests, plus doubt
 	hazard  float64
 	sum     float64 // of the hazards of all days before
 }
 
-// extend gives the first days, up to n, their places.
+// extend adds periods for all days before n.
 func (s *shared) extend(n int) {
 	for s.days < n {
 		s.periods = append(s.periods, period{start: int32(s.days), weight: doubt, hazard: baseHazard, sum: s.total()})
@@ -43,7 +42,7 @@ func (s *shared) extend(n int) {
 	}
 }
 
-// widen makes the two earliest periods of a width one, where there are too many.
+// widen merges the two earliest periods of a width if there are too many.
 func (s *shared) widen() {
 	width, n := 1, 0
 	for i := len(s.periods) - 1; i >= 0; i-- {
@@ -102,7 +101,7 @@ func (s *shared) upTo(t float64) float64 {
 // between returns the shared changes from one time to another, in days.
 func (s *shared) between(from, to float64) float64 { return s.upTo(to) - s.upTo(from) }
 
-// average returns the mean over a period's days of what is given by day, 0 before the first.
+// average returns the mean of byDay over a period's days. Days before first count as 0.
 func (s *shared) average(i, first int, byDay []float64) float64 {
 	sum := 0.0
 	for d := max(first, int(s.periods[i].start)); d < min(s.end(i), len(byDay)); d++ {
@@ -111,8 +110,8 @@ func (s *shared) average(i, first int, byDay []float64) float64 {
 	return sum / float64(s.end(i)-int(s.periods[i].start))
 }
 
-// renew takes up new counts and exposures from a day on, beside those that are forgotten. It returns by
-// how much the hazards changed, in sum. Days that are later than the counts stay as they are.
+// renew sets the counts and exposures of remembered visits, from day first on, in addition to those of forgotten
+// visits. It returns the sum of the changes of the hazards. Days after the counts do not change.
 func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
 	s.mean = baseHazard
 	if s.days == 0 {
@@ -133,7 +132,8 @@ func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
 	return drift
 }
 
-// keep takes up what visits that are to be forgotten say by day: shared changes, over the day's hazard, and visits.
+// keep adds the sums of visits that are being forgotten, by day: shared changes, divided by the day's hazard, and
+// visits.
 func (s *shared) keep(count, exposed []float64) {
 	for i := range s.periods {
 		at := &s.periods[i]
@@ -142,8 +142,9 @@ func (s *shared) keep(count, exposed []float64) {
 	}
 }
 
-// see takes up one visit, from days to days, until all visits are looked at together: explained says how many
-// shared changes a unit of the hazard explains, 0 if it saw none. It returns by how much the hazards changed, in sum.
+// see adds one visit, between two days, until the next learning from all visits together. explained is the number of
+// shared changes that a unit of the hazard explains, or 0 if the visit saw no change. see returns the sum of the
+// changes of the hazards.
 func (s *shared) see(from, to, explained float64) (drift float64) {
 	s.extend(int(to) + 1)
 	begin := s.find(int(from))
@@ -160,7 +161,7 @@ func (s *shared) see(from, to, explained float64) (drift float64) {
 	return drift
 }
 
-// addUp sums the hazards again from a period on.
+// addUp computes the sums of the hazards again from a period on.
 func (s *shared) addUp(begin int) {
 	for i := begin; i+1 < len(s.periods); i++ {
 		at := &s.periods[i]
@@ -168,18 +169,19 @@ func (s *shared) addUp(begin int) {
 	}
 }
 
-// reaches is how many shares of a group's pages are told apart.
+// reaches is the number of shares that a reach distinguishes.
 const reaches = 6
 
-// A reach is what is believed of how far changes reach that pages of a group seem to share: which share of them a
-// page has that was not visited since. It is 0 where pages change each alone, and those that changed on the same day
-// did so by chance. Each visit is judged by what others had told before it.
+// A reach is the belief about which share of a group's apparent shared changes a page takes part in. It is 0 if pages
+// change independently, and changed on the same day by chance. Each visit is judged by what visits to other pages had
+// told before.
 type reach struct {
 	likely [reaches]float64 // logarithms, of 0, 0.2 and so on to 1
 	mean   float64
 }
 
-// newReach returns what is believed before any visit: as likely as not that all pages have every shared change.
+// newReach returns the belief before any visit: with probability one half, every page takes part in every shared
+// change.
 func newReach() reach {
 	var r reach
 	for i := range r.likely {
@@ -190,8 +192,8 @@ func newReach() reach {
 	return r
 }
 
-// see takes up a visit to a page: landed is the changes that others of the group shared since the visit before, others
-// what else was expected to have changed the page.
+// see learns from a visit to a page. landed is the number of shared changes of the group since the previous visit.
+// others is the number of all other expected changes of the page.
 func (r *reach) see(others, landed float64, changed bool) {
 	for i := range r.likely {
 		expected := others + float64(i)/(reaches-1)*landed
@@ -204,10 +206,11 @@ func (r *reach) see(others, landed float64, changed bool) {
 	r.normalise()
 }
 
-// longShot is the logarithm below which no share is believed to be, beside the likeliest: a group may change its ways.
+// longShot is the least logarithm of a share's likelihood relative to the likeliest: a group may change its
+// behaviour.
 const longShot = -20
 
-// normalise makes the likeliest share's logarithm 0, and the mean that of the shares.
+// normalise shifts the logarithms so that the largest is 0, and computes the mean share.
 func (r *reach) normalise() {
 	top := slices.Max(r.likely[:])
 	sum := 0.0
@@ -221,7 +224,7 @@ func (r *reach) normalise() {
 	r.mean /= sum
 }
 
-// A span is what one visit saw: days from to days to.
+// A span is the time that one visit observed.
 type span struct {
 	from, to float32 // days
 	own      float32 // changes of the page's own that were expected in it
@@ -229,10 +232,10 @@ type span struct {
 	changed  bool
 }
 
-// tally adds up weights over spans of days, in constant time a span, by their differences.
+// tally sums weights over spans of days. It keeps differences, so each span takes constant time.
 type tally []float64
 
-// add adds w to every day from one time to another, in proportion to its part between them.
+// add adds w to every day between two times, and part of w to a day that is only partly between them.
 func (t tally) add(from, to, w float64) {
 	a, b := int(from), int(to)
 	partA, partB := from-float64(a), to-float64(b)
@@ -242,7 +245,7 @@ func (t tally) add(from, to, w float64) {
 	t[b+1] -= w * partB
 }
 
-// total turns the differences from a day on into the sums, in place.
+// total turns the differences into sums, from a day on, in place.
 func (t tally) total(first int) {
 	sum := 0.0
 	for d := first; d < len(t); d++ {
@@ -251,5 +254,5 @@ func (t tally) total(first int) {
 	}
 }
 
-// probability returns 1-e^-h, at least 1e-9, of a change that was seen.
+// probability returns the probability 1-e^-h of an observed change, at least 1e-9.
 func probability(h float64) float64 { return math.Max(1e-9, -math.Expm1(-h)) }

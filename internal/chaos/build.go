@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// wallStep is a file of package time in the builds under trial. The machine's clock cannot be set for one process, so
-// these builds add to every reading of it what a file says. The monotonic clock is left as it is.
+// wallStep is a file of package time in the builds under trial. The machine's clock cannot be set for one process. So
+// these builds add the number in a file to every reading of the wall clock. The monotonic clock does not change.
 const wallStep = `package time
 
 import (
@@ -50,7 +50,7 @@ func wallStep() int64 {
 }
 `
 
-// wallFile is the variable that names the file: seconds, in eight bytes of the machine's order.
+// wallFile is the variable that names the file: seconds, in eight bytes of the machine's byte order.
 const wallFile = "FRESHET_WALL_STEP"
 
 const (
@@ -58,7 +58,7 @@ const (
 	stepsWall = readWall + "\tsec += wallStep()\n"
 )
 
-// overlay writes what go build is told of package time.
+// overlay writes the overlay of package time for go build.
 func overlay(dir string) (file string, err error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -72,7 +72,7 @@ func overlay(dir string) (file string, err error) {
 	before, after, found := strings.Cut(string(source), "func Now() Time {\n")
 	changed := strings.Replace(after, readWall, stepsWall, 1)
 	if !found || changed == after {
-		return "", errors.New("package time reads the clock in another way than this trial knows: see wallStep")
+		return "", errors.New("package time reads the clock in an unknown way: see wallStep")
 	}
 	files := map[string]string{"time.go": before + "func Now() Time {\n" + changed, "wallstep.go": wallStep}
 	replace := map[string]string{}
@@ -90,12 +90,12 @@ func overlay(dir string) (file string, err error) {
 	return file, os.WriteFile(file, raw, 0o600)
 }
 
-// programs returns the two builds between which nodes are upgraded: of this tree, and of an earlier commit.
+// programs returns the two builds for upgrades of nodes: of this tree, and of an earlier commit.
 func programs(dir string) [2]string {
 	return [2]string{filepath.Join(dir, "freshet-0"), filepath.Join(dir, "freshet-1")}
 }
 
-// build makes them.
+// build makes both builds.
 func build(dir, previous string) error {
 	over, err := overlay(dir)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"freshet/internal/machines"
 )
 
-// fault is something that happens to a machine, or to several. It is over when do returns.
+// fault is a fault of one or several machines. It is over when do returns.
 type fault struct {
 	kind string
 	do   func(t *trial) (victim string, err error)
@@ -47,7 +47,7 @@ var faults = []fault{
 	{"kill-store", (*trial).killStore},
 }
 
-// kinds returns the kinds of faults that were asked for.
+// kinds returns the kinds of faults that the flags name.
 func (t *trial) kinds() []fault {
 	all := slices.Clone(faults)
 	if t.set.kinds == "" {
@@ -58,7 +58,7 @@ func (t *trial) kinds() []fault {
 
 func (t *trial) upTo(d time.Duration) time.Duration { return time.Duration(t.rng.Int64N(int64(d))) }
 
-// restart kills a node, does something to its files, and starts it again after a while.
+// restart kills a node, calls spoil on its files, and starts it again after a while.
 func (t *trial) restart(n *node, after time.Duration, spoil func() error) (string, error) {
 	if err := n.down(syscall.SIGKILL); err != nil {
 		return n.Name, err
@@ -81,7 +81,7 @@ func (t *trial) pauseNode(d time.Duration) (string, error) {
 	return n.Name, nil
 }
 
-// cutNode cuts a node off the servers, not off the web.
+// cutNode cuts a node off from the servers, but not from the web.
 func (t *trial) cutNode() (string, error) {
 	n := t.any()
 	if err := n.Cut(t.brokers...); err != nil {
@@ -90,7 +90,7 @@ func (t *trial) cutNode() (string, error) {
 	process := n.Gone()
 	sleep(t.upTo(25 * time.Second))
 	select {
-	case <-process: // it has ended, and its network with it
+	case <-process: // it has ended, so its network is gone
 		return n.Name, nil
 	default:
 	}
@@ -102,8 +102,8 @@ func (t *trial) cutNode() (string, error) {
 	return n.Name, nil
 }
 
-// damageNode flips bits in a node's files, and lets it work for a while. Then it does what an operator is told to: it
-// asks verify, and where that finds anything it removes the directory, which the node reads again.
+// damageNode flips bits in a node's files and lets the node work for a while. Then it follows the operator's manual:
+// it runs verify, and if that finds damage it removes the directory. The node then reads the logs again.
 func (t *trial) damageNode() (string, error) {
 	n := t.any()
 	damage := func() error {
@@ -136,8 +136,8 @@ func (t *trial) fillNode() (string, error) {
 	return n.Name, free()
 }
 
-// setClock sets a node's wall clock by up to ten minutes, and starts the node again at times: only then it takes the
-// new time for its own.
+// setClock moves a node's wall clock by up to ten minutes. Sometimes it restarts the node, because only a restarted
+// node uses the new time.
 func (t *trial) setClock() (string, error) {
 	n := t.any()
 	n.step(t.upTo(20*time.Minute) - 10*time.Minute)
@@ -148,7 +148,7 @@ func (t *trial) setClock() (string, error) {
 	return t.restart(n, 0, nil)
 }
 
-// joinOrLeave has a further node join, or the last one leave in order.
+// joinOrLeave lets another node join, or stops the last one in order.
 func (t *trial) joinOrLeave() (string, error) {
 	if len(t.nodes) == firstNodes {
 		n, err := t.newNode(nodeAddress + 1 + firstNodes)
@@ -165,7 +165,7 @@ func (t *trial) joinOrLeave() (string, error) {
 	return "-" + n.Name, n.down(syscall.SIGTERM)
 }
 
-// upgrade stops one node after the other in order, and starts it with the other build.
+// upgrade stops each node in order, one after the other, and starts it with the other build.
 func (t *trial) upgrade() (string, error) {
 	to := t.programs[0]
 	if t.nodes[0].runsProgram() == to {
@@ -188,7 +188,7 @@ func (t *trial) upgrade() (string, error) {
 	return "to " + filepath.Base(to), nil
 }
 
-// restartBroker kills a server, does something to its files, and starts it again after a while.
+// restartBroker kills a server, calls spoil on its files, and starts it again after a while.
 func (t *trial) restartBroker(m *machines.Machine, after time.Duration, spoil func(dir string) error) (string, error) {
 	m.Kill()
 	if spoil != nil {
@@ -224,7 +224,7 @@ func (t *trial) pauseBroker() (string, error) {
 	return m.Name, nil
 }
 
-// cutBroker cuts a server off the other servers.
+// cutBroker cuts a server off from the other servers.
 func (t *trial) cutBroker() (string, error) {
 	m := t.anyBroker()
 	others := slices.DeleteFunc(slices.Clone(t.brokers), func(o *machines.Machine) bool { return o == m })
@@ -235,8 +235,8 @@ func (t *trial) cutBroker() (string, error) {
 	return m.Name, m.Heal(others...)
 }
 
-// fillBroker takes the space of a server's disk. A server that cannot write gives up what it serves from there: when
-// there is space again it is started again.
+// fillBroker fills a server's disk. A server that cannot write stops serving its streams, so fillBroker restarts it
+// when there is space again.
 func (t *trial) fillBroker() (string, error) {
 	m := t.anyBroker()
 	free, err := fill(filepath.Dir(t.files(m)))
@@ -250,7 +250,7 @@ func (t *trial) fillBroker() (string, error) {
 	return t.restartBroker(m, 0, nil)
 }
 
-// killBrokers kills all servers, for longer than a lease: no node can go on.
+// killBrokers kills all servers for longer than a lease, so that no node can work.
 func (t *trial) killBrokers() (string, error) {
 	for _, m := range t.brokers {
 		m.Kill()

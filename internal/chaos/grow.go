@@ -11,8 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// grow has the cluster grow from one node to three and five, and shrink to two, while it crawls. It says how many
-// partitions move, and for how long a host is not asked.
+// grow grows the cluster from one node to three and five, and shrinks it to two, while it crawls. It prints how many
+// partitions move and how long a host gets no request.
 func grow(s settings) (err error) {
 	t := newTrial(s)
 	defer func() { t.end(err) }()
@@ -29,7 +29,7 @@ func grow(s settings) (err error) {
 	return t.judge()
 }
 
-// resize starts nodes or stops them in order, waits until all is well, and prints what that took.
+// resize starts nodes or stops them in order, waits until all is well, and prints the cost.
 func (t *trial) resize(to int) error {
 	before := t.names()
 	had := t.owners()
@@ -73,14 +73,14 @@ func (t *trial) resize(to int) error {
 		}
 	}
 	if to > len(before) {
-		least = t.set.partitions / to * (to - len(before)) // what the new ones need
+		least = t.set.partitions / to * (to - len(before)) // the new ones need them
 	}
 	fmt.Printf("| %d to %d | %d | %d | %d | %.1f s | %.1f s |\n", len(before), to, t.taken(begin.UnixNano()), named, least,
 		t.longestPause(begin, well).Seconds(), (lease + t.usual).Seconds())
 	return nil
 }
 
-// names returns those of the nodes that are up.
+// names returns the names of the nodes that are up.
 func (t *trial) names() (names []string) {
 	for _, n := range t.nodes {
 		if n.isUp() {
@@ -90,7 +90,7 @@ func (t *trial) names() (names []string) {
 	return names
 }
 
-// owners returns which node has each partition.
+// owners returns the node of each partition.
 func (t *trial) owners() []string {
 	owners := make([]string, t.set.partitions)
 	t.mu.Lock()

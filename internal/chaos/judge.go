@@ -23,14 +23,14 @@ import (
 	"freshet/weburl"
 )
 
-// mirror is a freshet subscribe that follows the feed of some nodes.
+// mirror is a freshet subscribe process that follows the feed of some nodes.
 type mirror struct {
 	dir, log string
 	cmd      *exec.Cmd
 }
 
-// startMirrors starts a mirror of the first node, and one that goes to any of those that there are. A node that has
-// some of the partitions serves no feed.
+// startMirrors starts a mirror of the first node, and one that may use any node. A node with only some of the
+// partitions serves no feed.
 func (t *trial) startMirrors() error {
 	if t.set.copies > 0 {
 		return nil
@@ -69,13 +69,13 @@ func (m *mirror) stop() {
 	}
 }
 
-// change is a line of what a mirror was told.
+// change is a change that a mirror received.
 type change struct {
 	Kind, URL, Digest string
 	Version           uint32
 }
 
-// told returns all that a mirror was told, and when it was told last.
+// told returns all changes that a mirror received, and the time of the last.
 func (m *mirror) told() (all []change, last time.Time) {
 	raw, err := os.ReadFile(m.log)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *mirror) told() (all []change, last time.Time) {
 	return all, last
 }
 
-// stored is what a node has of a page.
+// stored is a page as a node stores it.
 type stored struct {
 	page     store.Page
 	versions []store.Version
@@ -101,7 +101,7 @@ type stored struct {
 	bodies   map[uint32][]byte
 }
 
-// judge ends the crawl and compares everything with everything.
+// judge ends the crawl and compares the stored pages, the mirrors and the web's log with one another.
 func (t *trial) judge() error {
 	here := slices.DeleteFunc(slices.Clone(t.nodes), func(n *node) bool { return !n.isUp() }) // the others have left
 	if err := t.settle(here); err != nil {
@@ -139,7 +139,7 @@ func (t *trial) judge() error {
 	return verdict(found)
 }
 
-// settle freezes the web, has each page fetched again, and ends all processes in order.
+// settle freezes the web, waits until each page is fetched again, and ends all processes in order.
 func (t *trial) settle(here []*node) error {
 	frozen := t.web.freeze()
 	for _, host := range t.web.names {
@@ -189,7 +189,7 @@ func (t *trial) settle(here []*node) error {
 // interrupted is the exit code of a program that was asked to stop.
 const interrupted = 3
 
-// order gives an order to one node, which sends it to whichever node it concerns.
+// order gives an order to one node, which forwards it to the nodes concerned.
 func (t *trial) order(to *node, args ...string) error {
 	said, err := to.command(args...)
 	if err != nil {
@@ -198,7 +198,7 @@ func (t *trial) order(to *node, args ...string) error {
 	return nil
 }
 
-// read returns what a directory has.
+// read returns the pages that a directory has, by URL.
 func read(dir string) (map[string]stored, error) {
 	s, err := open(dir)
 	if err != nil {
@@ -234,8 +234,8 @@ func read(dir string) (map[string]stored, error) {
 	return all, nil
 }
 
-// together returns what all nodes have together, and what their copies do not have alike. Where each node has all, so
-// must each; else as many nodes as there are to be copies, and those that have any of a partition have all of it.
+// together returns the pages of all nodes together, and the differences between their copies. By default every node
+// must have all pages. With --copies, that many nodes must have each partition, and each of them must have all of it.
 func (t *trial) together(copies map[string]map[string]stored) (all map[string]stored, found []string) {
 	all = map[string]stored{}
 	names := slices.Sorted(maps.Keys(copies))
@@ -266,7 +266,7 @@ func (t *trial) together(copies map[string]map[string]stored) (all map[string]st
 	return all, found
 }
 
-// differ returns the pages that two nodes do not have alike.
+// differ returns the pages that differ between two nodes.
 func differ(a, b string, first, other map[string]stored) (all []string) {
 	for _, url := range slices.Sorted(maps.Keys(first)) {
 		x, y := first[url], other[url]
@@ -289,7 +289,7 @@ func differ(a, b string, first, other map[string]stored) (all []string) {
 	return all
 }
 
-// old returns the pages of the web that are not stored as they are now.
+// old returns the pages of the web whose present version is not stored.
 func (t *trial) old(has map[string]stored) (all []string) {
 	served := map[string]int{}
 	for _, e := range t.web.exchanges() {
@@ -308,7 +308,7 @@ func (t *trial) old(has map[string]stored) (all []string) {
 	return all
 }
 
-// kept returns which versions of the web each page has.
+// kept returns the stored versions of each page.
 func kept(has map[string]stored) map[string]map[int]bool {
 	all := map[string]map[int]bool{}
 	for url, one := range has {
@@ -320,7 +320,7 @@ func kept(has map[string]stored) map[string]map[int]bool {
 	return all
 }
 
-// unserved returns versions that are stored and that the web has never served.
+// unserved returns stored versions that the web has never served.
 func (t *trial) unserved(has map[string]stored) (found []string) {
 	served := map[string]bool{}
 	for _, e := range t.web.exchanges() {
@@ -336,10 +336,10 @@ func (t *trial) unserved(has map[string]stored) (found []string) {
 	return found
 }
 
-// storing is how long an answer may take until it is in the log of the cluster.
+// storing is the longest time from an answer until it is in the log of the cluster.
 const storing = 40 * time.Second
 
-// lost returns versions that the web has served to a node that went on, and that are not stored.
+// lost returns versions that the web served to a node that kept running, but that are not stored.
 func (t *trial) lost(has map[string]stored) (found []string) {
 	versions := kept(has)
 	for _, e := range t.web.exchanges() {
@@ -355,7 +355,7 @@ func (t *trial) lost(has map[string]stored) (found []string) {
 	return found
 }
 
-// lost returns what the mirror was told of and the directory does not have.
+// lost returns the changes that the mirror received but the directory does not have.
 func (m *mirror) lost(has map[string]stored) (found []string) {
 	all, _ := m.told()
 	for _, c := range all {
@@ -371,7 +371,7 @@ func (m *mirror) lost(has map[string]stored) (found []string) {
 	return found
 }
 
-// differ returns files of the mirror that are not what is stored.
+// differ returns files of the mirror that differ from the stored pages.
 func (m *mirror) differ(has map[string]stored) (found []string) {
 	files := map[string]bool{}
 	for url, one := range has {
@@ -403,8 +403,9 @@ func (t *trial) siteLog() (all []sites.Exchange) {
 	return all
 }
 
-// trespasses returns requests of a node at a time at which it had not the partition. The servers keep the last entry
-// of each partition only: where the trial has missed some, which their numbers show, it does not know who had it.
+// trespasses returns requests of a node at a time when it did not have the partition. The servers keep only the last
+// entry of each partition. If the trial has missed some, as the numbers of the entries show, it does not know who had
+// the partition.
 func (t *trial) trespasses() (found []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -431,7 +432,7 @@ func (t *trial) trespasses() (found []string) {
 	return found
 }
 
-// report says how long recoveries took, and how much was done.
+// report prints how long recoveries took, and how much was done.
 func (t *trial) report(has map[string]stored) {
 	fmt.Println()
 	tabulate(t.result.Events)
@@ -471,7 +472,7 @@ func cut(all []sites.Exchange) (n int) {
 	return n
 }
 
-// verdict prints what was found.
+// verdict prints the findings. It returns an error if there are any.
 func verdict(found map[string][]string) error {
 	bad := 0
 	for _, what := range slices.Sorted(maps.Keys(found)) {

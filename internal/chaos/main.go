@@ -1,12 +1,12 @@
 //go:build linux
 
-// Command chaos puts a cluster on trial: nodes of the program share a crawl over three NATS servers, each a process
-// with a network and a disk of its own, while faults are drawn from a seed. Servers and nodes are killed, stopped, cut
-// off, and run out of space; disks are wiped and damaged; clocks are set; nodes join, leave and are upgraded. The
-// object store that has the captures is killed.
+// Command chaos tests a cluster under faults. Nodes of the program share a crawl over three NATS servers. Each is a
+// process with its own network and disk. A seed draws the faults: servers and nodes are killed, stopped, cut off, and
+// run out of space; disks are wiped and damaged; clocks are set; nodes join, leave and are upgraded; the object store
+// with the captures is killed.
 //
-// At the end it compares what the nodes and the feed's mirrors have with the log of the web that was crawled, and says
-// how long recoveries took. SIGTERM to the trial's process ends the faults early.
+// At the end it compares the nodes and the feed's mirrors with the log of the crawled web, and prints how long
+// recoveries took. SIGTERM to the trial's process ends the faults early.
 //
 //	chaos -seed 1 -events 30 -results trials.ndjson
 //	chaos -tell trials.ndjson
@@ -28,7 +28,7 @@ import (
 	"freshet/internal/machines"
 )
 
-// settings are what a trial is told.
+// settings are the flags of a trial.
 type settings struct {
 	seed       uint64
 	events     int
@@ -36,7 +36,7 @@ type settings struct {
 	partitions int
 	hosts      int // of each partition
 	pages      int // of each host
-	words      int // of a page, where costs are measured
+	words      int // of a page, with -measure
 	copies     int
 	delay      time.Duration
 	budget     int // requests a minute
@@ -49,25 +49,25 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.Uint64Var(&s.seed, "seed", 1, "of the faults")
-	flag.IntVar(&s.events, "events", 30, "how many faults there are")
-	flag.StringVar(&s.kinds, "kinds", "", "kinds of faults, with commas between; empty: all")
+	flag.Uint64Var(&s.seed, "seed", 1, "seed of the faults")
+	flag.IntVar(&s.events, "events", 30, "number of faults")
+	flag.StringVar(&s.kinds, "kinds", "", "kinds of faults, separated by commas; empty: all")
 	flag.IntVar(&s.partitions, "partitions", 16, "partitions of the cluster")
 	flag.IntVar(&s.hosts, "hosts", 2, "hosts of each partition")
 	flag.IntVar(&s.pages, "pages", 12, "pages of each host")
 	flag.IntVar(&s.words, "words", 1200, "of a page, with -measure")
 	flag.IntVar(&s.copies, "copies", 0, "of each partition; 0: every node has all")
-	measures := flag.Bool("measure", false, "no faults: measure what a page costs one process alone, and one, two and three nodes")
-	grows := flag.Bool("grow", false, "no faults: have the cluster grow from one node to three and five, and shrink to two")
-	flag.DurationVar(&s.delay, "delay", 500*time.Millisecond, "of the crawl")
-	flag.IntVar(&s.budget, "budget", 900, "requests of the crawl in a minute")
-	flag.StringVar(&s.dir, "dir", "", "where all is kept; empty: a temporary folder, removed if the cluster holds")
-	flag.StringVar(&s.previous, "previous", "HEAD~1", "commit of the other build of upgrades")
+	measures := flag.Bool("measure", false, "no faults: measure the cost of a page in one process alone, and with one, two and three nodes")
+	grows := flag.Bool("grow", false, "no faults: grow the cluster from one node to three and five, and shrink it to two")
+	flag.DurationVar(&s.delay, "delay", 500*time.Millisecond, "delay of the crawl")
+	flag.IntVar(&s.budget, "budget", 900, "requests of the crawl a minute")
+	flag.StringVar(&s.dir, "dir", "", "folder for all files; empty: a temporary folder, removed if the cluster holds")
+	flag.StringVar(&s.previous, "previous", "HEAD~1", "commit of the other build, for upgrades")
 	flag.StringVar(&s.server, "server", ".tools/versitygw", "program of the object store")
-	flag.StringVar(&s.results, "results", "", "file to which a line about the trial is added")
-	tell := flag.String("tell", "", "no trial: sum up the file of an earlier -results")
-	flag.StringVar(&s.programs, "programs", "", "folder of an earlier trial, whose builds are taken; empty: they are built")
-	role := flag.String("role", "", "what this process is: server, node, or the trial")
+	flag.StringVar(&s.results, "results", "", "file to which the trial's result is added as a line")
+	tell := flag.String("tell", "", "no trial: sum up a file of -results")
+	flag.StringVar(&s.programs, "programs", "", "folder of an earlier trial, whose builds are used; empty: build them")
+	role := flag.String("role", "", "role of this process: server, node, or the trial")
 	name := flag.String("name", "", "of a server or node")
 	flag.Parse()
 	var err error
@@ -130,7 +130,7 @@ func begin(s settings) (err error) {
 		}
 	}
 	if err := machines.Enter(append([]string{"-role", "trial"}, append(os.Args[1:], "-dir", s.dir, "-programs", s.programs, "-server", s.server, "-results", s.results)...)...); err != nil {
-		return errors.Join(err, fmt.Errorf("what the processes have said is in %s", s.dir))
+		return errors.Join(err, fmt.Errorf("the output of the processes is in %s", s.dir))
 	}
 	if temporary {
 		return os.RemoveAll(s.dir)
@@ -138,7 +138,7 @@ func begin(s settings) (err error) {
 	return nil
 }
 
-// real is the time: the faults of a trial are those of real processes.
+// real is the clock: the processes of a trial are real.
 var real = clock.Real()
 
 func sleep(d time.Duration) { _ = real.Sleep(context.Background(), d) }

@@ -17,18 +17,18 @@ import (
 	"freshet/internal/machines"
 )
 
-// A cost is what a crawl of the whole web took. Alone, there are no servers.
+// A cost is the cost of a crawl of the whole web. A process alone has no servers.
 type cost struct {
 	nodes        int // 0: one process alone
 	pages        int
-	node, server time.Duration // of processors, all of them together
+	node, server time.Duration // processor time, in total
 	took         time.Duration
-	messages     int64 // that servers took in and gave out, also from and to one another
+	messages     int64 // that servers received and sent, also among one another
 	bytes        int64
 	log          int64 // bytes that one server keeps
 }
 
-// measure crawls a web with one process alone, and with one, two and three nodes, and prints what that takes.
+// measure crawls a web with one process alone, and with one, two and three nodes, and prints the costs.
 func measure(s settings) error {
 	if err := machines.MakeBridge(); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (c cost) name() string {
 // ms returns milliseconds a page.
 func (c cost) ms(d time.Duration) float64 { return d.Seconds() * 1000 / float64(c.pages) }
 
-// measured crawls the web once, and has the nodes end when all pages are fetched and followed.
+// measured crawls the web once. It ends the nodes when all pages are fetched and all nodes have followed.
 func (t *trial) measured(nodes int) (c cost, err error) {
 	if err := os.MkdirAll(t.set.dir, 0o755); err != nil {
 		return c, err
@@ -101,7 +101,7 @@ func (t *trial) measured(nodes int) (c cost, err error) {
 	}
 	all := t.web.exchanges()
 	c = cost{nodes: nodes, pages: len(t.web.names) * t.web.perHost, took: all[len(all)-1].End.Sub(all[0].Start)}
-	sleep(10 * time.Second) // for the last to be followed
+	sleep(10 * time.Second) // until the other nodes have followed
 	for _, m := range t.brokers {
 		if err := t.ask(m, &c); err != nil {
 			return c, err
@@ -120,7 +120,7 @@ func (t *trial) measured(nodes int) (c cost, err error) {
 	return c, nil
 }
 
-// quicken has the crawl go as fast as it can, once.
+// quicken configures the crawl to run once, as fast as it can.
 func (t *trial) quicken(shared bool) error {
 	text, err := os.ReadFile(t.config())
 	if err != nil {
@@ -144,7 +144,7 @@ func (t *trial) quicken(shared bool) error {
 	return os.WriteFile(t.config(), []byte(strings.Join(lines, "")), 0o600)
 }
 
-// ask adds what a server tells of its traffic.
+// ask adds a server's traffic to c.
 func (t *trial) ask(m *machines.Machine, c *cost) error {
 	answer, err := http.Get(fmt.Sprintf("http://%s:%d/varz", machines.Address(m.Number), machines.MonitorPort))
 	if err != nil {

@@ -23,21 +23,21 @@ import (
 type node struct {
 	*machines.Machine
 	dir   string      // of the trial
-	disks int         // that it has had
-	log   *os.File    // what the program says
+	disks int         // number of disks so far
+	log   *os.File    // output of the program
 	args  []string    // of the program
-	wall  []byte      // the file of its clock's step
-	ends  []time.Time // when it has ended, in whatever way
+	wall  []byte      // contents of the file with its clock's step
+	ends  []time.Time // times at which it ended, for any reason
 
 	mu      sync.Mutex
 	program string
-	wanted  bool // the service manager is to keep it running
+	wanted  bool // the service manager keeps it running
 	since   time.Time
 }
 
 func (t *trial) newNode(number int) (*node, error) {
 	name := fmt.Sprint("n", number-nodeAddress)
-	n := &node{dir: t.set.dir, program: t.programs[1]} // the earlier one: it is upgraded
+	n := &node{dir: t.set.dir, program: t.programs[1]} // the earlier one, for an upgrade later
 	if len(t.nodes) > 0 {
 		n.program = t.nodes[0].runsProgram()
 	}
@@ -66,14 +66,14 @@ func (t *trial) newNode(number int) (*node, error) {
 	return n, nil
 }
 
-// nodeAddress is the number of the machine before the first node.
+// nodeAddress is one less than the machine number of the first node.
 const nodeAddress = 10
 
 func (n *node) address(number int) string { return machines.Address(number) + ":8350" }
 func (n *node) disk() string              { return filepath.Join(n.dir, "disk-"+n.Name) }
 func (n *node) data(name string) string   { return filepath.Join(n.dir, "disk-"+name, "data") }
 
-// keep starts the program whenever it is wanted and does not run.
+// keep starts the program whenever it is wanted and not running.
 func (n *node) keep() {
 	for ; ; sleep(100 * time.Millisecond) {
 		n.mu.Lock()
@@ -103,7 +103,7 @@ func (n *node) lastEnd() (last time.Time) {
 	return last
 }
 
-// endedIn reports whether the program has ended within a span.
+// endedIn reports whether the program ended between two times.
 func (n *node) endedIn(from, to time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -115,7 +115,7 @@ func (n *node) endedIn(from, to time.Time) bool {
 	return false
 }
 
-// segments returns where the program moves its captures: each disk has had a place of its own.
+// segments returns the places to which the program moves its captures: one for each disk.
 func (n *node) segments() []string {
 	if os.Getenv(storeEndpoint) == "" {
 		return nil
@@ -123,7 +123,7 @@ func (n *node) segments() []string {
 	return []string{"--segments", fmt.Sprintf("s3://%s/%s-%d", bucket, n.Name, n.disks)}
 }
 
-// wipe takes all that is on the disk of a node that is down.
+// wipe deletes everything on the disk of a stopped node.
 func (n *node) wipe() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -131,7 +131,7 @@ func (n *node) wipe() error {
 	return os.RemoveAll(n.data(n.Name))
 }
 
-// up has the program kept running.
+// up keeps the program running.
 func (n *node) up() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -144,7 +144,7 @@ func (n *node) isUp() bool {
 	return n.wanted
 }
 
-// down ends the program with a signal, and keeps it from being started again.
+// down ends the program with a signal, and does not let keep start it again.
 func (n *node) down(with syscall.Signal) error {
 	n.mu.Lock()
 	n.wanted = false
@@ -180,12 +180,12 @@ func (n *node) signal(s syscall.Signal) {
 	n.Signal(s)
 }
 
-// step sets the program's wall clock.
+// step moves the program's wall clock.
 func (n *node) step(d time.Duration) {
 	binary.NativeEndian.PutUint64(n.wall, uint64(int64(d/time.Second)))
 }
 
-// upgrade says which program is started next.
+// upgrade sets the program that keep starts next.
 func (n *node) upgrade(program string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -198,7 +198,7 @@ func (n *node) runsProgram() string {
 	return n.program
 }
 
-// command runs a command of the program on the node's directory, and returns what it says.
+// command runs a command of the program on the node's directory, and returns its output.
 func (n *node) command(args ...string) (string, error) {
 	cmd := exec.Command(n.runsProgram(), append(args, "--data", n.data(n.Name))...)
 	out, err := cmd.CombinedOutput()
@@ -214,7 +214,7 @@ func (t *trial) mount(name string, megabytes int) error {
 	return unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes))
 }
 
-// fill takes all space of a disk, and returns what gives it back.
+// fill takes all space of a disk. free gives it back.
 func fill(disk string) (free func() error, err error) {
 	name := filepath.Join(disk, "filler")
 	f, err := os.Create(name)

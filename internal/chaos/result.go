@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// result is what came of a trial: a line of a file.
+// result is the result of a trial, a line of a file.
 type result struct {
 	Seed     uint64  `json:"seed"`
 	Error    string  `json:"error,omitempty"` // empty: the cluster holds
@@ -18,14 +18,14 @@ type result struct {
 	Requests int     `json:"requests,omitempty"`
 	Pages    int     `json:"pages,omitempty"`
 	Versions int     `json:"versions,omitempty"`
-	Taken    int     `json:"taken,omitempty"` // how often a partition was
+	Taken    int     `json:"taken,omitempty"` // how often a node took a partition
 }
 
-// event is a fault that happened, and how long it took until all was well.
+// event is a fault, and how long it took until all was well.
 type event struct {
 	Kind   string  `json:"kind"`
 	Victim string  `json:"victim"`
-	Pause  float64 `json:"pause_s"` // the longest time in which a host was not asked, from the fault's beginning on
+	Pause  float64 `json:"pause_s"` // the longest time without a request to a host, from the fault's beginning on
 	Well   float64 `json:"well_s"`  // from the fault's end until all was well
 }
 
@@ -50,7 +50,7 @@ func (r result) append(file string, failed error) error {
 	return err
 }
 
-// sumUp prints what came of the trials of a file. Events count of those that were judged, and whose cluster holds.
+// sumUp prints a summary of the trials of a file. It counts events only of trials whose cluster was judged and holds.
 func sumUp(file string) error {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -95,7 +95,7 @@ func tabulate(all []event) {
 	}
 }
 
-// spread says the median, the 90th percentile and the largest of some times in seconds.
+// spread formats the median, the 90th percentile and the largest of times in seconds.
 func spread(all []float64) string {
 	slices.Sort(all)
 	at := func(share float64) float64 { return all[int(share*float64(len(all)-1)+0.5)] }

@@ -26,7 +26,7 @@ const (
 	storeEndpoint = "AWS_ENDPOINT_URL_S3"
 )
 
-// startStore starts the object store, and has all programs of the trial find it.
+// startStore starts the object store, and sets the environment so that all programs of the trial use it.
 func (t *trial) startStore() error {
 	folder := filepath.Join(t.set.dir, "store")
 	if err := os.MkdirAll(filepath.Join(folder, bucket), 0o700); err != nil {
@@ -61,7 +61,7 @@ func checkServer(program string) error {
 	return nil
 }
 
-// open opens a directory where no crawl runs in it, with the captures that it has moved.
+// open opens a directory without a running crawl, with the captures that were moved to the object store.
 func open(dir string) (*store.Store, error) {
 	o := store.Options{ReadOnly: true}
 	address, err := segments.Address(vfs.Default, dir)
@@ -78,7 +78,7 @@ func open(dir string) (*store.Store, error) {
 	return store.Open(dir, o)
 }
 
-// moved returns how many captures are in the object store, in bytes.
+// moved returns the number of capture files in the object store, and their bytes.
 func (t *trial) moved() (files int, bytes int64) {
 	_ = filepath.WalkDir(filepath.Join(t.set.dir, "store", bucket), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".gz" {

@@ -33,11 +33,11 @@ const (
 	lease      = 10 * time.Second // the program's
 	nodeDisk   = 384              // megabytes
 	brokerDisk = 512
-	longest    = 3 * time.Minute // that anything may take until the trial takes it for broken
+	longest    = 3 * time.Minute // that any step may take before the trial fails
 	name       = "chaos"         // of the cluster
 )
 
-// trial is the servers, the nodes, the web, and what was seen of them.
+// trial holds the servers, the nodes, the web, and what the trial observed.
 type trial struct {
 	set      settings
 	rng      *rand.Rand
@@ -50,21 +50,21 @@ type trial struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	began    time.Time
-	usual    time.Duration // for which a host is not asked though all is well
+	usual    time.Duration // longest time without a request to a host while all is well
 	result   result
-	notes    map[string]int // what had to be done by hand, and what else there is to tell
+	notes    map[string]int // repairs by hand, and other remarks, with their counts
 
 	mu       sync.Mutex
 	holdings []holding
 	states   map[string]cluster.State
 	heard    jetstream.KeyValueEntry // the last entry
-	missed   []span                  // in which there were entries that the trial has not heard of
+	missed   []span                  // in which the trial has missed entries
 }
 
-// span is a length of time.
+// span is the time between two moments.
 type span struct{ from, to time.Time }
 
-// holding is an entry that says who has a partition.
+// holding is an entry: it says which node has a partition.
 type holding struct {
 	partition weburl.Partition
 	node, run string
@@ -106,7 +106,7 @@ func try(s settings) (err error) {
 	return t.judge()
 }
 
-// event has a fault happen, and waits until all is well.
+// event causes a fault and waits until all is well.
 func (t *trial) event(number int, f fault) error {
 	begin := real.Now()
 	victim, err := f.do(t)
@@ -131,7 +131,7 @@ func (t *trial) print(format string, args ...any) {
 
 func (t *trial) config() string { return filepath.Join(t.set.dir, "freshet.yaml") }
 
-// configure writes what all nodes are told.
+// configure writes the configuration of all nodes.
 func (t *trial) configure() error {
 	var b strings.Builder
 	token := filepath.Join(t.set.dir, "token")
@@ -155,7 +155,8 @@ func (t *trial) configure() error {
 		os.WriteFile(filepath.Join(t.set.dir, "seeds"), []byte("http://"+t.web.names[0]+"/\n"), 0o600))
 }
 
-// begin starts all machines, with so many nodes, and waits until the whole web is known and asked.
+// begin starts all machines, with this number of nodes. It waits until all pages are known and all hosts have had a
+// request.
 func (t *trial) begin(nodes int) (err error) {
 	t.web = newWeb(t.rng, t.set.partitions, t.set.hosts, t.set.pages)
 	if err := errors.Join(machines.MakeBridge(), t.startStore(), t.configure(), t.web.serve()); err != nil {
@@ -202,7 +203,7 @@ func (t *trial) begin(nodes int) (err error) {
 	return nil
 }
 
-// broker returns a NATS server that is not started.
+// broker returns a NATS server, without starting it.
 func (t *trial) broker(i int) *machines.Machine {
 	m := &machines.Machine{Name: fmt.Sprint("s", i+1), Number: i + 1, Errors: os.Stderr}
 	m.Args = []string{"-role", "server", "-dir", t.files(m)}
@@ -214,7 +215,7 @@ func (t *trial) files(m *machines.Machine) string {
 	return filepath.Join(t.set.dir, "disk-"+m.Name, "js")
 }
 
-// end ends all processes. Where the trial has failed it keeps what is on the disks.
+// end ends all processes. If the trial has failed it keeps the disks.
 func (t *trial) end(failed error) {
 	for _, m := range t.mirrors {
 		m.stop()
@@ -238,7 +239,7 @@ func (t *trial) end(failed error) {
 	}
 }
 
-// keepLog writes what the web and the bucket have seen.
+// keepLog writes the log of the web and of the bucket.
 func (t *trial) keepLog() {
 	out, err := os.Create(filepath.Join(t.set.dir, "seen.log"))
 	if err != nil {
@@ -257,7 +258,7 @@ func (t *trial) keepLog() {
 
 const clockTime = "15:04:05.000"
 
-// watch notes who has which partition.
+// watch records which node has each partition.
 func (t *trial) watch() {
 	for ; ; sleep(200 * time.Millisecond) {
 		bucket, err := t.js.KeyValue(context.Background(), name+"-nodes")
@@ -299,10 +300,10 @@ func (t *trial) note(entry jetstream.KeyValueEntry) {
 	}
 }
 
-// mostAtOnce is how much of the time between two looks counts: the whole trial may be stopped for a while.
+// mostAtOnce bounds the time that counts between two checks: the whole trial may be stopped for a while.
 const mostAtOnce = 20 * time.Second
 
-// await waits until there is no reason any more that something is not so.
+// await waits until whyNot returns no reason. If that takes too long, the error has the last reason.
 func (t *trial) await(what string, whyNot func() string) error {
 	waited := time.Duration(0)
 	for last := real.Now(); ; sleep(200 * time.Millisecond) {
@@ -318,14 +319,14 @@ func (t *trial) await(what string, whyNot func() string) error {
 	}
 }
 
-// recovered waits until all is well since a moment, and returns when it was.
+// recovered waits until all is well since a moment, and returns the time.
 func (t *trial) recovered(since time.Time) (time.Time, error) {
 	err := t.await("no recovery", func() string { return t.sick(since) })
 	return real.Now(), err
 }
 
 // sick returns what is not well yet. All is well when each stream has a leader and all its copies, each partition has
-// a node that runs, and each host was asked since a moment.
+// a running node, and each host has had a request since a moment.
 func (t *trial) sick(since time.Time) string {
 	asked := map[string]bool{}
 	all := t.web.exchanges()
@@ -343,7 +344,7 @@ func (t *trial) sick(since time.Time) string {
 	return machines.Uncopied(t.js)
 }
 
-// unowned returns a partition that no node has that runs, or a node that has none.
+// unowned returns a partition without a running node, or a node without a partition.
 func (t *trial) unowned() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

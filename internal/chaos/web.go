@@ -18,7 +18,7 @@ import (
 	"freshet/weburl"
 )
 
-// web is what the nodes crawl: hosts whose pages change, each by a clock of its own, until the web is frozen. It notes
+// web is the web that the nodes crawl. Each page changes by its own clock until the web is frozen. The web records
 // every request.
 type web struct {
 	hosts   map[string]*host
@@ -30,14 +30,14 @@ type web struct {
 	server  http.Server
 
 	mu     sync.Mutex
-	frozen time.Time // zero: it is not
+	frozen time.Time // zero: not frozen
 	log    []*exchange
 }
 
 // exchange is a request and its answer, as the web saw them.
 type exchange struct {
 	sites.Exchange
-	node    int // number of the machine that asked
+	node    int // number of the machine that made the request
 	version int // of the page, in answers 200 and 304
 }
 
@@ -51,8 +51,8 @@ type page struct{ every, phase time.Duration }
 
 const webPort = 8080
 
-// newWeb makes a web of so many hosts of each partition, each of so many pages. Only the first host is a seed. Links
-// from partition to partition lead to the others.
+// newWeb makes a web with hostsOfEach hosts in each partition, and perHost pages on each host. Only the first host is
+// a seed. Links from partition to partition lead to the others.
 func newWeb(rng *rand.Rand, partitions, hostsOfEach, perHost int) *web {
 	w := &web{hosts: map[string]*host{}, opened: real.Now(), perHost: perHost, words: 120, latency: 30 * time.Millisecond}
 	room := make([]int, partitions)
@@ -98,7 +98,7 @@ func (w *web) freeze() time.Time {
 	return w.frozen
 }
 
-// exchanges returns a copy of what was noted.
+// exchanges returns a copy of the recorded exchanges.
 func (w *web) exchanges() []exchange {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +176,7 @@ func (h *host) text(name string, number, version, length int) []byte {
 
 const versionMark = "this is version "
 
-// versionIn returns the version that a body is of, 0 if it is none.
+// versionIn returns the version that a body has, or 0 if it has none.
 func versionIn(body []byte) int {
 	_, rest, found := strings.Cut(string(body), versionMark)
 	text, _, ended := strings.Cut(rest, "\n")

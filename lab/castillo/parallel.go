@@ -57,8 +57,9 @@ type table struct {
 	perConnection int
 	one           map[float64]*crawled // with one fetcher, by bandwidth
 	robots, bytes []lab.Series
-	ample         float64 // mean active fetchers until half of the pages are there, with the most fetchers, at 2·10⁷ bytes/s
-	gain          float64 // largest speed-up to the end at 2,000 bytes/s
+	// mean active fetchers until half of the pages are there, with the most fetchers, at 2·10⁷ bytes/s
+	ample float64
+	gain  float64 // largest speed-up to the end at 2,000 bytes/s
 }
 
 // row makes the crawls of a row.

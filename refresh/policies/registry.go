@@ -1,5 +1,5 @@
-// Package policies gives the refresh policies their names. A name means the same policy, with the same
-// settings, in a crawl and in the lab.
+// Package policies names the refresh policies. A name means the same policy, with the same settings, in a crawl and
+// in the lab.
 package policies
 
 import (
@@ -13,27 +13,27 @@ import (
 	"freshet/refresh/rival"
 )
 
-// Default is the name of the policy that a crawl follows by default.
+// Default is the name of the default policy of a crawl.
 const Default = "default"
 
-// A Setting is what a policy is told when it is made.
+// A Setting holds the arguments of New.
 type Setting struct {
 	Budget   float64    // crawls a second
 	Interval float64    // of the budget, in seconds
 	Random   *rand.Rand // for policies that draw
 }
 
-// A named policy: Blind ones take no notice of weights.
+// A named policy. A blind one ignores weights.
 type named struct {
 	name  string
 	blind bool
 	make  func(Setting) (refresh.Policy, error)
 }
 
-// registry are all policies, the default first.
+// registry returns all policies, the default first.
 func registry() []named {
 	learning := refresh.Default().Learning
-	// Rules that drop pages believed too fast need an estimate that one late change does not drive to the top.
+	// Rules that drop fast pages need an estimate that a single late change does not raise to the top.
 	mean, geometric := (*change.Belief).Mean, (*change.Belief).GeometricMean
 	paced := func(objective refresh.Objective, estimate refresh.Estimate, draws bool) func(Setting) (refresh.Policy, error) {
 		return func(s Setting) (refresh.Policy, error) {
@@ -76,8 +76,8 @@ func Names() []string {
 	return names
 }
 
-// New returns the policy of that name, without pages. An unknown name and a setting that the policy cannot
-// use are errors.
+// New returns the named policy, without pages. It returns an error for an unknown name, or for a setting that the
+// policy cannot use.
 func New(name string, s Setting) (refresh.Policy, error) {
 	p, err := find(name)
 	if err != nil {
@@ -86,7 +86,7 @@ func New(name string, s Setting) (refresh.Policy, error) {
 	return p.make(s)
 }
 
-// Blind reports whether the policy of that name takes no notice of weights. An unknown name is blind.
+// Blind reports whether the named policy ignores weights. It is true for an unknown name.
 func Blind(name string) bool {
 	p, err := find(name)
 	return err != nil || p.blind

@@ -1,4 +1,4 @@
-// Package refreshtest holds every policy of package refresh, and every rival, to the interface's promises.
+// Package refreshtest tests that a policy obeys the contract of refresh.Policy. Every policy and rival runs it.
 package refreshtest
 
 import (
@@ -13,10 +13,10 @@ import (
 
 const day = 86400.0
 
-// slot is the time between two questions.
+// slot is the time between two calls of Next.
 const slot = day / 8
 
-// Run tests the policy that make returns, fresh each time. It is made for a budget of eight crawls a day.
+// Run tests the policy that make returns. make returns a new one each time, for a budget of eight crawls a day.
 func Run(t *testing.T, make func() refresh.Policy) {
 	t.Run("empty", func(t *testing.T) { empty(t, make()) })
 	t.Run("early", func(t *testing.T) { early(t, make()) })
@@ -52,8 +52,7 @@ func empty(t *testing.T, p refresh.Policy) {
 	p.Weigh(3, 2)
 }
 
-// early asks as a crawl does that begins: before any page is known, and again at the very moments at which
-// pages enter.
+// early calls Next like a new crawl: before any page is known, and again at the moments when pages are added.
 func early(t *testing.T, p refresh.Policy) {
 	p.Next(0)
 	const pages = 40
@@ -131,7 +130,7 @@ func out(t *testing.T, p refresh.Policy) {
 	}
 }
 
-// failures fail every visit of one page: it must not keep the others from theirs.
+// failures fails every visit to one page. The other pages must still get their visits.
 func failures(t *testing.T, p refresh.Policy) {
 	const pages = 20
 	for i := range pages {
@@ -164,7 +163,7 @@ func failures(t *testing.T, p refresh.Policy) {
 	}
 }
 
-// live runs pages that come, go and change at random, and returns what was visited.
+// live runs pages that are added, removed and changed at random. It returns the visited pages.
 func live(t *testing.T, p refresh.Policy, seed uint64) []refresh.ID {
 	const pages = 200
 	rng := rand.New(rand.NewPCG(seed, 1))

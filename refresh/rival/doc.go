@@ -1,6 +1,6 @@
-// Package rival describes again, from their documentation, how other crawlers choose when to visit a page
-// again, as policies of package refresh: to be measured beside Freshet's own.
+// Package rival implements the revisit rules of other crawlers, from their documentation, as policies of package
+// refresh. The lab compares them with Freshet's own.
 //
-// They are read kindly. Each takes the page that is due soonest when none is due, so that it spends its
-// whole budget, and Nutch's rule is repaired where it would make a page that never changes due at once.
+// Two choices favour the rivals. If no page is due, a rule takes the page that is due next, so it spends its whole
+// budget. And Nutch's rule is repaired where it would make a page that never changes due at once.
 package rival

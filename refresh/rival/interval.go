@@ -9,8 +9,8 @@ import (
 
 const day = 86400.0
 
-// An Adaptive policy gives each page an interval that grows while it does not change and shrinks when it
-// does, and visits the page that is due first.
+// An Adaptive policy gives each page an interval, which shrinks after a change and grows after a visit without one.
+// It visits the page that is due first.
 type Adaptive struct {
 	first float64
 	adapt func(p *page, v refresh.Visit) (due float64)
@@ -18,15 +18,15 @@ type Adaptive struct {
 	pages []page
 }
 
-// A page is what an adaptive policy remembers: the interval, and when a change was last seen.
+// A page holds the interval and the time of the last observed change.
 type page struct {
 	interval, modified float64
 	known              bool
 }
 
-// NewNutch returns the rule of Apache Nutch's AdaptiveFetchSchedule with its shipped constants: 30 days at
-// first, 1.4 times as long after a visit without a change, 0.8 times after one, not beyond a year; and
-// synchronised with the last change by 0.3 of the time since it. That time is bounded here by the interval.
+// NewNutch returns the rule of Apache Nutch's AdaptiveFetchSchedule with its default constants. The interval starts
+// at 30 days. It is multiplied by 1.4 after a visit without a change and by 0.8 after a change, up to a year. The
+// next visit is moved towards the last change by 0.3 of the time since it; here that time is at most the interval.
 func NewNutch() *Adaptive {
 	return &Adaptive{first: 30 * day, adapt: func(p *page, v refresh.Visit) float64 {
 		switch v.Outcome {
@@ -45,9 +45,8 @@ func NewNutch() *Adaptive {
 	}}
 }
 
-// NewStormCrawler returns the rule of StormCrawler's AdaptiveScheduler with its shipped constants: a day at
-// first, half as long after a change but an hour at least, half as long again without one, but two weeks at
-// most.
+// NewStormCrawler returns the rule of StormCrawler's AdaptiveScheduler with its default constants. The interval
+// starts at a day. It is halved after a change, down to an hour, and multiplied by 1.5 without one, up to two weeks.
 func NewStormCrawler() *Adaptive {
 	return &Adaptive{first: day, adapt: func(p *page, v refresh.Visit) float64 {
 		switch v.Outcome {
@@ -78,10 +77,10 @@ func (a *Adaptive) Remove(id refresh.ID) {
 	a.due.Drop(id)
 }
 
-// Weigh changes nothing: these rules know no weights.
+// Weigh changes nothing: these rules ignore weights.
 func (a *Adaptive) Weigh(id refresh.ID, _ float64) { a.must(id) }
 
-// Visited adapts the interval. A failed visit leaves it alone.
+// Visited adapts the interval. A failed visit does not change it.
 func (a *Adaptive) Visited(id refresh.ID, v refresh.Visit) {
 	p := a.must(id)
 	if v.Outcome == refresh.Unknown {
@@ -91,7 +90,7 @@ func (a *Adaptive) Visited(id refresh.ID, v refresh.Visit) {
 	a.due.Set(id, a.adapt(p, v))
 }
 
-// Next returns the page that is due first, whether that is before now or not.
+// Next returns the page that is due first, even if it is not due yet.
 func (a *Adaptive) Next(float64) (refresh.ID, float64, bool) {
 	if a.due.Len() == 0 {
 		return 0, math.Inf(1), false

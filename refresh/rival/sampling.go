@@ -11,19 +11,19 @@ import (
 	"freshet/refresh"
 )
 
-// Sampling is the rule of Cho and Ntoulas (VLDB 2002): in each cycle it visits a few pages of every folder, drawn at
-// random, and then all pages of the folder whose sample has changed most, of the next one, and so on. It knows no
+// Sampling is the rule of Cho and Ntoulas (VLDB 2002). In each cycle it visits a random sample of every folder. Then
+// it visits all pages of the folder whose sample changed most, then of the next folder, and so on. It ignores
 // weights.
 type Sampling struct {
-	share   float64 // of all pages, that are visited in a cycle
+	share   float64 // of all pages, to visit in a cycle
 	random  *rand.Rand
 	pages   []member
 	folders []*folder
 	byName  map[string]*folder
 	known   int
-	left    int          // visits of this cycle
+	left    int          // visits left in this cycle
 	samples []refresh.ID // still to be visited
-	ranked  []*folder    // the first is being visited; nil before the samples are
+	ranked  []*folder    // the first is being visited; nil until all samples are taken
 	turn    int          // in it
 	cycle   int
 }
@@ -36,20 +36,20 @@ type member struct {
 	cycle  int // of its last visit
 }
 
-// folder is a folder, with what this cycle's sample shows of it.
+// folder is a folder, with the result of this cycle's sample.
 type folder struct {
 	pages            []refresh.ID
 	visited, changed float64
-	whole            int // the cycle in which its pages were all visited last
+	whole            int // the last cycle in which all its pages were visited
 }
 
-// NewSampling returns the rule, for cycles in which a share of all pages is visited. Of a folder of n pages the sample
-// is √(n·share), at least one.
+// NewSampling returns the rule. Each cycle visits a share of all pages. The sample of a folder with n pages is
+// √(n·share), at least one.
 func NewSampling(share float64, random *rand.Rand) *Sampling {
 	return &Sampling{share: share, random: random, byName: map[string]*folder{}}
 }
 
-// Add takes the page in, in its folder.
+// Add adds the page to its folder.
 func (s *Sampling) Add(id refresh.ID, p refresh.Page) {
 	for int(id) >= len(s.pages) {
 		s.pages = append(s.pages, member{})
@@ -84,7 +84,7 @@ func (s *Sampling) Remove(id refresh.ID) {
 // Weigh changes nothing.
 func (s *Sampling) Weigh(id refresh.ID, _ float64) { s.must(id) }
 
-// Visited counts the visit for the folder. A failed one says nothing.
+// Visited counts the visit for the folder, unless it failed.
 func (s *Sampling) Visited(id refresh.ID, v refresh.Visit) {
 	m := s.must(id)
 	m.out, m.cycle = false, s.cycle
@@ -97,7 +97,7 @@ func (s *Sampling) Visited(id refresh.ID, v refresh.Visit) {
 	}
 }
 
-// Next returns a page of the samples, else one of the folder that is visited now.
+// Next returns a page of the samples, or, after these, one of the folder that is being visited.
 func (s *Sampling) Next(now float64) (refresh.ID, float64, bool) {
 	for range 2 { // this cycle, or the next
 		for s.left > 0 {
