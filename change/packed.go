@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Packed is Evidence in a byte a rate: the logarithm of each likelihood beside the greatest. The zero value is that of
-// no visits.
+// Packed is Evidence with one byte per rate: the logarithm of each likelihood relative to the greatest. The zero
+// value has no visits.
 type Packed [Rates]uint8
 
-// perOctave is how many steps of a Packed halve a likelihood. What is less than 2^-31 of the greatest becomes 0.
+// perOctave is how many steps of a Packed halve a likelihood. Likelihoods below 2^-31 of the greatest become 0.
 const perOctave = 8
 
-// likelihoods are what the bytes of a Packed stand for.
+// likelihoods are the values of the bytes of a Packed.
 var likelihoods = func() (all [256]float32) {
 	for i := range 255 {
 		all[i] = float32(math.Exp2(-float64(i) / perOctave))
@@ -20,8 +20,8 @@ var likelihoods = func() (all [256]float32) {
 	return all
 }()
 
-// Pack rounds the evidence. Each likelihood goes up or down by chance, up the more often the nearer that is: many
-// visits that each tell less than a step tell together what they should. The chance is drawn from the seed. O(Rates).
+// Pack rounds the evidence. It rounds each likelihood up or down at random, with the nearer value more likely. So
+// many visits that each tell less than a step count correctly together. It draws from the seed. O(Rates).
 func (e *Evidence) Pack(seed uint64) (p Packed) {
 	top := math.Log2(float64(slices.Max(e[:])))
 	for k, likelihood := range e {
@@ -32,7 +32,7 @@ func (e *Evidence) Pack(seed uint64) (p Packed) {
 	return p
 }
 
-// Evidence returns what was packed, in proportion. O(Rates).
+// Evidence returns the packed evidence, up to a common factor. O(Rates).
 func (p *Packed) Evidence() (e Evidence) {
 	for k, steps := range p {
 		e[k] = likelihoods[steps]

@@ -12,18 +12,16 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// prescanned is how much of a document is searched for its own word on its character set.
+// prescanned is how many bytes of a document decode searches for a declared character set.
 const prescanned = 1024
 
-// decode returns the body as UTF-8 and the WHATWG name of the character set it was read with. The
-// result shares memory with the body when nothing had to be converted, which is the usual case; else
-// it is cut to opt.MaxDocument bytes.
+// decode returns the body as UTF-8, and the WHATWG name of the character set that it used. If no conversion is
+// needed, as usual, the result shares memory with the body. Otherwise it is cut to opt.MaxDocument bytes.
 //
-// In order: a byte order mark, the charset of the content type, an XML declaration or a meta
-// element within the first 1024 bytes; else UTF-8 if the whole body is valid UTF-8, else
-// windows-1252. One departure from the browsers: a page that calls itself windows-1252 (or Latin-1)
-// in a meta element and holds non-ASCII text that is valid UTF-8 throughout is taken for UTF-8,
-// because that happens by mistake only.
+// The character set comes from, in this order: a byte order mark, the charset of the content type, an XML declaration
+// or a meta element within the first 1024 bytes. Otherwise it is UTF-8 if the whole body is valid UTF-8, and
+// windows-1252 if not. This differs from browsers in one case: a page declares windows-1252 (or Latin-1) in a meta
+// element, but all its non-ASCII text is valid UTF-8. Then decode assumes a mistake and reads UTF-8.
 func decode(contentType string, body []byte, opt *Options) (text []byte, name string) {
 	enc, name, certain := declared(contentType, body)
 	if name == "windows-1252" && !certain && utf8.Valid(body) {
@@ -43,7 +41,7 @@ func decode(contentType string, body []byte, opt *Options) (text []byte, name st
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
 }
 
-// decodeXML is decode for XML, which is UTF-8 where nothing is declared.
+// decodeXML is decode for XML, which is UTF-8 by default.
 func decodeXML(contentType string, body []byte, opt *Options) (text []byte, name string) {
 	if _, name, certain := declared(contentType, body); name == "windows-1252" && !certain && xmlEncoding(body) == "" {
 		contentType = "text/xml; charset=utf-8"
@@ -51,8 +49,8 @@ func decodeXML(contentType string, body []byte, opt *Options) (text []byte, name
 	return decode(contentType, body, opt)
 }
 
-// declared returns what the byte order mark, the content type or the document's first bytes say.
-// It is certain of the first two. The default is an uncertain windows-1252.
+// declared returns the character set from the byte order mark, the content type or the document's first bytes.
+// certain is true for the first two. The default is windows-1252, not certain.
 func declared(contentType string, body []byte) (enc encoding.Encoding, name string, certain bool) {
 	head := body[:min(len(body), prescanned)]
 	switch {
@@ -97,7 +95,7 @@ func charsetParameter(contentType string) string {
 	return strings.Trim(label, " \t\"'")
 }
 
-// xmlEncoding returns the encoding an XML declaration at the start names, or "".
+// xmlEncoding returns the encoding in an XML declaration at the start, or "".
 func xmlEncoding(head []byte) string {
 	if !bytes.HasPrefix(head, []byte("<?xml")) {
 		return ""
@@ -125,7 +123,7 @@ func mentions(head []byte, word string) bool {
 	return false
 }
 
-// plainASCII reports whether the body means in the named character set what it means in ASCII.
+// plainASCII reports whether the body means the same in the named character set as in ASCII.
 func plainASCII(name string, body []byte) bool {
 	if strings.HasPrefix(name, "utf-16") || name == "replacement" {
 		return false

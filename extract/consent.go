@@ -7,10 +7,10 @@ import (
 	"freshet/weburl"
 )
 
-// maxLicenses bounds the licenses that are taken from a header, and from a document.
+// maxLicenses is the largest number of licenses from a header, and from a document.
 const maxLicenses = 4
 
-// readSignals takes what a header says about use, except for X-Robots-Tag.
+// readSignals reads the signals about use in a header, except X-Robots-Tag.
 func (page *Page) readSignals(header http.Header, own weburl.URL) {
 	for _, name := range []string{consent.ContentUsage, consent.ContentSignal, consent.TDMReservation, consent.TDMPolicy} {
 		for _, value := range header.Values(name) {
@@ -34,7 +34,7 @@ func (page *Page) readSignals(header http.Header, own weburl.URL) {
 	page.license(own, licenses)
 }
 
-// license takes the targets of links of rel=license, as URLs where they are some.
+// license adds the targets of links of rel=license, as URLs if they are valid.
 func (page *Page) license(base weburl.URL, targets []string) {
 	for _, target := range targets {
 		if u, err := base.Parse(target); err == nil {

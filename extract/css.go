@@ -7,17 +7,17 @@ import (
 	"freshet/weburl"
 )
 
-// maxSheet is how many bytes of a style sheet are looked through for references.
+// maxSheet is how many bytes of a style sheet are searched for references.
 const maxSheet = 4 << 20
 
-// sheetPart finds what matters in a style sheet: comments, names of namespaces and strings, in which nothing is a
-// reference, and references, which one of the groups has.
+// sheetPart matches the parts of a style sheet that matter. Comments, namespaces and strings contain no references. A
+// reference is in one of the groups.
 var sheetPart = regexp.MustCompile(`(?is)/\*.*?(?:\*/|\z)|@namespace[^;{}]*|` +
 	`url\(\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)'|([^"'()\\\s]*))\s*\)|@import\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')|` +
 	`"(?:[^"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*`)
 
-// sheetReferences yields the references of a style sheet as they are written: those in url(…) and @import. Each is a
-// part of the sheet. One that is written with escapes is left out, and so is all behind the first maxSheet bytes.
+// sheetReferences yields the references of a style sheet as written: those in url(…) and @import. Each is a slice of
+// sheet. It leaves out references with escapes, and everything after the first maxSheet bytes.
 func sheetReferences(sheet []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		rest := sheet[:min(len(sheet), maxSheet)]
@@ -40,7 +40,7 @@ func sheetReferences(sheet []byte) iter.Seq[[]byte] {
 	}
 }
 
-// sheet adds the references of a body that is a style sheet.
+// sheet adds the references of a style sheet.
 func (s *linkSet) sheet(sheet []byte) {
 	for ref := range sheetReferences(sheet) {
 		if len(ref) > 0 && !otherScheme(ref) {

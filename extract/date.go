@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Layouts of dates: the W3C's forms with what servers write beside them, and the mail format of
-// RSS. None parses a zone by its name, which would depend on the machine.
+// Layouts of dates: the W3C's forms, other forms that servers write, and the mail format of RSS. None parses a zone
+// by its name, because that would depend on the machine.
 var (
 	w3cLayouts = []string{
 		time.RFC3339, "2006-01-02", "2006-01-02T15:04Z07:00", "2006-01", "2006",
@@ -22,8 +22,8 @@ var (
 // maxDate is longer than any date.
 const maxDate = 64
 
-// parseDate returns the instant a sitemap or feed gives, in UTC; a date alone is its first instant.
-// Zero if it is none, or outside the years 1970 to 2261, whose instants have a number of nanoseconds.
+// parseDate returns the time in a date of a sitemap or feed, in UTC. A date without a time is its first instant. It
+// returns zero if s is not a date, or is outside the years 1970 to 2261, which nanoseconds can express.
 func parseDate(s string) time.Time {
 	s = strings.TrimSpace(s)
 	if len(s) < len("2006") || len(s) > maxDate {
@@ -43,7 +43,7 @@ func parseDate(s string) time.Time {
 	return time.Time{}
 }
 
-// numericZone returns a date in the mail format without its weekday and with its zone as a number.
+// numericZone returns a date in the mail format without its weekday and with a numeric zone.
 func numericZone(s string) string {
 	if _, after, found := strings.Cut(s, ","); found {
 		s = after

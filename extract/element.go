@@ -1,6 +1,6 @@
 package extract
 
-// element says what the reader of HTML does with a tag.
+// element is a kind of tag, by what the reader does with it.
 type element uint8
 
 const (
@@ -97,8 +97,8 @@ func elementOf(name []byte) element {
 	return block
 }
 
-// parts reports whether the element's tags end a word: "fresh<b>et</b>" is one, "fresh<br>et" two.
-// What shows nothing where it stands parts nothing either. The list belongs to TextVersion.
+// parts reports whether the element's tags end a word: "fresh<b>et</b>" is one word, "fresh<br>et" two. Elements that
+// show nothing do not end a word. The list belongs to TextVersion.
 func (e element) parts() bool {
 	switch e {
 	case inline, anchor, base, link, meta, script, style, unseen, noscript, template:
@@ -107,18 +107,17 @@ func (e element) parts() bool {
 	return true
 }
 
-// attributes are the values of a tag that matter; nil where the tag has none. Of an attribute given
-// twice the first counts.
+// attributes holds the values of the attributes that matter, or nil. If an attribute occurs twice, the first counts.
 type attributes struct {
 	href, xlinkHref, src, srcset, imagesrcset, data, poster, background []byte
 
-	// What scripts put into src and srcset when the element comes into sight.
+	// Scripts copy these to src and srcset when the element becomes visible.
 	laterSrc, laterSrcset []byte
 
 	rel, kind, name, httpEquiv, content []byte
 }
 
-// field returns where the attribute's value is kept, nil for one that doesn't matter.
+// field returns the field for the attribute's value, or nil if the attribute does not matter.
 func (a *attributes) field(key []byte) *[]byte {
 	switch string(key) {
 	case "href":
@@ -155,7 +154,7 @@ func (a *attributes) field(key []byte) *[]byte {
 	return nil
 }
 
-// carries reports whether attributes of the element's tags matter in HTML.
+// carries reports whether the element has attributes that matter in HTML.
 func (e element) carries() bool {
 	switch e {
 	case anchor, area, base, link, meta, frame, iframe, embed, image, source, video, object, background, script:

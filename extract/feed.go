@@ -7,11 +7,11 @@ import (
 	"freshet/weburl"
 )
 
-// ParseFeed returns the entries of an RSS (0.9 to 2.0) or Atom feed, in order: of each its page (in
-// RSS the link, else a guid that is one; in Atom the alternate link) and the date of its last change
-// (updated, else published). References are resolved against the base, in Atom against xml:base. It
-// returns at most opt.MaxLinks entries. A broken feed gives what came before the fault, with an
-// error; an entry without a valid http or https URL is left out.
+// ParseFeed returns the entries of an RSS (0.9 to 2.0) or Atom feed, in order. Each has its page (in RSS the link, or
+// a guid that is a URL; in Atom the alternate link) and the date of its last change (updated, or else published).
+// References are resolved against base, in Atom against xml:base. ParseFeed returns at most opt.MaxLinks entries. For
+// a broken feed it returns the entries before the fault, with an error. It leaves out entries without a valid http or
+// https URL.
 func ParseFeed(contentType string, body []byte, base weburl.URL, opt Options) ([]Entry, error) {
 	opt = opt.orDefault()
 	document, _ := decodeXML(contentType, body, &opt)
@@ -25,8 +25,8 @@ func ParseFeed(contentType string, body []byte, base weburl.URL, opt Options) ([
 	return r.entries, err
 }
 
-// feedReader collects entries. An entry is an item or entry element; only the elements directly in
-// it count, so that what a source or an enclosed page says is not taken for the entry's own.
+// feedReader collects entries. An entry is an item or entry element. Only its direct children count, because a source
+// or an enclosed page may contain elements of the same names.
 type feedReader struct {
 	base    weburl.URL
 	room    entryRoom
@@ -39,7 +39,7 @@ type feedReader struct {
 	found     feedEntry
 }
 
-// feedEntry is what an entry says, as written.
+// feedEntry holds the fields of an entry, as written.
 type feedEntry struct{ link, guid, updated, published string }
 
 func (r *feedReader) open(path []string, prefix string, attributes []attribute) {
@@ -55,7 +55,7 @@ func (r *feedReader) open(path []string, prefix string, attributes []attribute) 
 	}
 }
 
-// openChild takes the start tag of an element directly in an entry.
+// openChild handles the start tag of a direct child of an entry.
 func (r *feedReader) openChild(name, prefix string, attributes []attribute) {
 	r.child, r.permalink = name, true
 	switch prefix {
@@ -92,7 +92,7 @@ func (r *feedReader) close(path []string, text string) bool {
 	return len(r.entries) < r.room.entries && !r.room.full
 }
 
-// closeChild takes the text of an element directly in an entry.
+// closeChild handles the text of a direct child of an entry.
 func (r *feedReader) closeChild(text string) {
 	switch r.child {
 	case "link":
@@ -132,7 +132,7 @@ func (r *feedReader) add() {
 	}
 }
 
-// baseOf returns the base that an element's xml:base makes of its parent's.
+// baseOf returns the base of an element: its xml:base, resolved against the base of its parent.
 func baseOf(base weburl.URL, attributes []attribute) weburl.URL {
 	for _, a := range attributes {
 		if string(a.name) == "xml:base" && len(a.value) <= maxReference {

@@ -6,17 +6,17 @@ import (
 	"freshet/weburl"
 )
 
-// nest is where a reader stands in what is not read as HTML: in svg and math, where no element is
-// raw text, a tag with a slash is an empty element and CDATA sections are text; in the elements
-// within them whose content is HTML again; and in templates, which are HTML that is not shown.
+// nest holds the open elements that change how a reader reads HTML. In svg and math, no element is raw text, a tag
+// with a slash is an empty element, and CDATA sections are text. Some elements within them contain HTML again.
+// Templates contain HTML that is not shown.
 //
-// It holds no other element. So it cannot know whether the end tag of one means an open one.
+// It holds no other elements. So it cannot know whether such an element is open when its end tag comes.
 type nest struct {
 	open      []element // innermost last, at most maxNest
 	templates int       // of them, templates
 }
 
-// maxNest is how many open elements are remembered; those further in are taken for what they are in.
+// maxNest is how many open elements nest remembers. Deeper ones count as part of the element around them.
 const maxNest = 64
 
 // push opens an element.
@@ -30,8 +30,7 @@ func (n *nest) push(e element) {
 	}
 }
 
-// pop closes the innermost open element of the kind, and what stands in it; but nothing outside of
-// a template.
+// pop closes the innermost open element of the kind, with everything in it. It closes nothing outside of a template.
 func (n *nest) pop(e element) {
 	for i := len(n.open) - 1; i >= 0; i-- {
 		if n.open[i] == e {
@@ -54,7 +53,7 @@ func (n *nest) leave() {
 	}
 }
 
-// foreign reports whether what comes next belongs to svg or math.
+// foreign reports whether the next token belongs to svg or math.
 func (n *nest) foreign() bool {
 	if len(n.open) == 0 {
 		return false
@@ -66,7 +65,7 @@ func (n *nest) foreign() bool {
 	return false
 }
 
-// hidden reports whether text that comes next is not shown.
+// hidden reports whether the next text is not shown.
 func (n *nest) hidden() bool {
 	if len(n.open) == 0 {
 		return false
@@ -85,7 +84,7 @@ func (n *nest) root() element {
 	return block
 }
 
-// openForeign takes a start tag inside of svg or math.
+// openForeign handles a start tag inside svg or math.
 func (r *reader) openForeign(e element, empty bool) {
 	r.tokens.until = ""
 	root := r.nest.root()
@@ -114,7 +113,7 @@ func (r *reader) openForeign(e element, empty bool) {
 	}
 }
 
-// carryForeign keeps what the attributes of svg's elements refer to.
+// carryForeign keeps the references of svg's elements.
 func (r *reader) carryForeign(e element) {
 	var a attributes
 	if !r.attributes(&a) {
@@ -129,8 +128,7 @@ func (r *reader) carryForeign(e element) {
 	}
 }
 
-// attribute returns the value of the current tag's first attribute with one of the names, nil if
-// there is none.
+// attribute returns the value of the current tag's first attribute with one of the names, or nil.
 func (r *reader) attribute(names ...string) []byte {
 	for _, v := range r.tokens.values {
 		var buffer [maxName]byte
@@ -142,7 +140,7 @@ func (r *reader) attribute(names ...string) []byte {
 	return nil
 }
 
-// breaksOut reports whether the start tag is one of those that cannot stand in svg or math: they end it.
+// breaksOut reports whether the start tag is not allowed in svg or math, and so ends it.
 func (r *reader) breaksOut(name []byte) bool {
 	if r.xhtml {
 		return false
@@ -155,8 +153,8 @@ func (r *reader) breaksOut(name []byte) bool {
 	}
 }
 
-// endsForeign reports whether the end tag ends svg or math. An element around it may be what it closes:
-// then that is so. Whether there is one is not known.
+// endsForeign reports whether the end tag ends svg or math. It does if it closes an HTML element around it. The
+// reader does not know whether there is one, and assumes so.
 func (r *reader) endsForeign(name []byte) bool {
 	if r.xhtml {
 		return false

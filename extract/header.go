@@ -6,13 +6,13 @@ import (
 	"freshet/weburl"
 )
 
-// maxHeader is how many bytes of each Link header are read.
+// maxHeader is how many bytes of each Link header addHeader reads.
 const maxHeader = 64 << 10
 
-// addHeader adds the links of the values of a page's Link headers (RFC 8288), resolved against the page's
-// URL, in order, with relation RelCanonical or else RelHeader, and returns the first canonical one. Links
-// that name only a host to connect to, or whose anchor makes them another page's, are left out; so is what
-// is malformed, and what stands behind the first 64 KiB of a value.
+// addHeader adds the links of a page's Link headers (RFC 8288) in order, resolved against the page's URL. Their
+// relation is RelCanonical or RelHeader. It returns the first canonical one. It leaves out links that name only a
+// host to connect to, links of another page by their anchor, malformed links, and everything after the first 64 KiB
+// of a value.
 func (s *linkSet) addHeader(values []string, page weburl.URL) (canonical weburl.URL) {
 	for _, value := range values {
 		rest := value[:min(len(value), maxHeader)]
@@ -37,7 +37,7 @@ func (s *linkSet) addHeader(values []string, page weburl.URL) (canonical weburl.
 	return canonical
 }
 
-// samePage reports whether the anchor parameter of a link means the page itself.
+// samePage reports whether the anchor parameter of a link refers to the page itself.
 func samePage(page weburl.URL, anchor string) bool {
 	u, err := page.Parse(anchor)
 	return err == nil && u == page
@@ -50,7 +50,7 @@ type linkValue struct {
 	anchored          bool // has an anchor, which may be empty
 }
 
-// nextLinkValue returns the first link of a header's value and what follows it; not ok at the end.
+// nextLinkValue returns the first link of a header's value and the rest. ok is false at the end.
 func nextLinkValue(s string) (v linkValue, rest string, ok bool) {
 	_, s, ok = strings.Cut(s, "<")
 	if !ok {
@@ -82,7 +82,7 @@ func nextLinkValue(s string) (v linkValue, rest string, ok bool) {
 	}
 }
 
-// nextParameter returns a parameter's lower-case name and its value, unquoted, and what follows.
+// nextParameter returns a parameter's lower-case name, its unquoted value, and the rest.
 func nextParameter(s string) (name, value, rest string) {
 	end := strings.IndexAny(s, "=;, \t")
 	if end < 0 {
@@ -103,7 +103,7 @@ func nextParameter(s string) (name, value, rest string) {
 	return name, s[:end], s[end:]
 }
 
-// unquote returns the text up to the closing quote, escapes resolved, and what follows it.
+// unquote returns the text up to the closing quote, without escapes, and the rest.
 func unquote(s string) (text, rest string) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -9,11 +9,11 @@ import (
 	"freshet/weburl"
 )
 
-// MaxTitle is the length in bytes that Page.Title may have.
+// MaxTitle is the largest length of Page.Title, in bytes.
 const MaxTitle = 512
 
-// reader is one pass over an HTML document. What a reference means is known only at the end, when
-// the base is: until then it waits as it is written.
+// reader is one pass over an HTML document. The base is known only at the end. Until then, references wait as
+// written.
 type reader struct {
 	page   *Page
 	opt    Options
@@ -22,7 +22,7 @@ type reader struct {
 	xhtml  bool // an empty-element tag has no content, whatever its name
 
 	decoded   []byte // text and values of the current token that had references in them
-	written   []byte // what the waiting references point into
+	written   []byte // memory of the waiting references
 	waiting   []reference
 	base      *string // the first base's href
 	canonical *string // the first rel=canonical
@@ -42,7 +42,7 @@ type reference struct {
 	noFollow   bool
 }
 
-// html adds to the page all that a document in UTF-8 tells.
+// html reads a document in UTF-8 into the page.
 func (p *Parser) html(page *Page, document []byte, xhtml bool, own weburl.URL) {
 	p.tokens = tokenizer{document: document, values: p.tokens.values}
 	r := &reader{
@@ -101,7 +101,7 @@ func (r *reader) read() {
 	}
 }
 
-// characters takes the text that the current token is. What is left of line ends folding takes care of.
+// characters handles the current token, which is text. Folding also covers line ends.
 func (r *reader) characters() {
 	if r.inside == style {
 		r.sheet(r.tokens.text)
@@ -127,11 +127,12 @@ func (r *reader) characters() {
 	}
 }
 
-// maxPiece is how much text is decoded at once, and how much of an attribute's value is read: a longer one holds data,
-// not references.
+// maxPiece is how many bytes of text are decoded at once, and how many of an attribute's value are read: a longer
+// value holds data, not references.
 const maxPiece = 64 << 10
 
-// pieceEnd returns where the first piece of text ends: in no character, and in no reference of usual length.
+// pieceEnd returns where the first piece of text ends. It does not split a character, or a character reference of
+// usual length.
 func pieceEnd(text []byte) int {
 	if len(text) <= maxPiece {
 		return len(text)
@@ -160,7 +161,7 @@ func withoutNUL(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte{0}, []byte("\uFFFD"))
 }
 
-// open takes a start tag.
+// open handles a start tag.
 func (r *reader) open(selfClosing bool) {
 	name := r.name()
 	e := r.element(name)
@@ -194,7 +195,7 @@ func (r *reader) open(selfClosing bool) {
 	r.tokens.cdata = r.nest.foreign()
 }
 
-// close takes an end tag.
+// close handles an end tag.
 func (r *reader) close() {
 	name := r.name()
 	e := r.element(name)
@@ -219,7 +220,7 @@ func (r *reader) name() []byte {
 	return r.tokens.name
 }
 
-// element returns the element of the current tag. If its tags part words, it does.
+// element returns the element of the current tag. It ends the word if the element's tags do.
 func (r *reader) element(name []byte) element {
 	e := elementOf(name)
 	if e.parts() {
@@ -228,7 +229,7 @@ func (r *reader) element(name []byte) element {
 	return e
 }
 
-// carry keeps what the tag's attributes refer to.
+// carry keeps the references in the tag's attributes.
 func (r *reader) carry(e element) {
 	var a attributes
 	if !r.attributes(&a) {
@@ -271,7 +272,7 @@ func (r *reader) carry(e element) {
 	}
 }
 
-// attributes reads the attributes of the current tag and says whether it has any.
+// attributes reads the attributes of the current tag. It reports whether there are any.
 func (r *reader) attributes(a *attributes) bool {
 	r.decoded = r.decoded[:0]
 	for _, v := range r.tokens.values {
@@ -283,7 +284,7 @@ func (r *reader) attributes(a *attributes) bool {
 	return len(r.tokens.values) > 0
 }
 
-// value returns the value of an attribute, which is never nil; it is valid until the next token.
+// value returns the value of an attribute. It is never nil, and valid until the next token.
 func (r *reader) value(v attribute) (value []byte) {
 	if v.value == nil {
 		return []byte{}
@@ -337,7 +338,7 @@ func (r *reader) sheet(sheet []byte) {
 	}
 }
 
-// require keeps a reference of an element for which an empty one means nothing.
+// require keeps a reference unless it is empty.
 func (r *reader) require(ref []byte, rel weburl.Rel) {
 	if len(ref) > 0 {
 		r.refer(ref, rel, false)
@@ -365,8 +366,8 @@ func (r *reader) refer(ref []byte, rel weburl.Rel, noFollow bool) {
 	r.waiting = append(r.waiting, reference{start, len(r.written), rel, noFollow})
 }
 
-// otherScheme reports whether the reference begins with a scheme that is clearly neither http nor
-// https. It is a sieve before the parser, which judges.
+// otherScheme reports whether the reference clearly begins with a scheme other than http and https. It is a fast
+// filter before the URL parser.
 func otherScheme(ref []byte) bool {
 	for i, c := range ref {
 		switch {
@@ -380,20 +381,20 @@ func otherScheme(ref []byte) bool {
 	return false
 }
 
-// foldTitle returns the text with its white space folded, cut to MaxTitle bytes at a character.
+// foldTitle returns the text with folded white space, cut to at most MaxTitle bytes between characters.
 func foldTitle(text []byte) string {
 	const enough = 8 * MaxTitle
 	title := strings.Join(strings.Fields(string(text[:min(len(text), enough)])), " ")
 	return strings.ToValidUTF8(title[:min(len(title), MaxTitle)], "")
 }
 
-// kept returns the value, cut where it is too long for a reference anyway.
+// kept returns a copy of the value. It cuts values that are too long for a reference.
 func kept(value []byte) *string {
 	s := string(value[:min(len(value), maxReference+1)])
 	return &s
 }
 
-// firstOf returns a, or b where there is no a.
+// firstOf returns a, or b if a is nil.
 func firstOf(a, b []byte) []byte {
 	if a != nil {
 		return a

@@ -13,20 +13,20 @@ const (
 	maxResolved  = 16 << 20 // bytes of all URLs made of one page's references, repeats included
 )
 
-// linkSet keeps links in order of appearance, each URL once and never the page's own, unless repeats are
-// asked for.
+// linkSet keeps links in order of appearance. It keeps each URL once, and not the page's own, unless Options.Repeats
+// is set.
 type linkSet struct {
 	own      weburl.URL
 	opt      *Options
 	left     int64 // bytes that links may still take
-	granted  int64 // of them, asked for
+	granted  int64 // of them, granted by Room
 	index    map[weburl.URL]int
 	links    []Link
 	resolved int // bytes of URLs so far, repeats included
 	dropped  int
 }
 
-// reset begins the set of another page. The links of the last one are the caller's.
+// reset starts the set of another page. The links of the last page belong to the caller.
 func (s *linkSet) reset(own weburl.URL, opt *Options) {
 	const keep = 4096 // a map stays as large as its fullest page was, and costs that to clear
 	if s.index == nil || len(s.index) > keep {
@@ -36,15 +36,16 @@ func (s *linkSet) reset(own weburl.URL, opt *Options) {
 	*s = linkSet{own: own, opt: opt, left: opt.MaxLinkBytes, granted: freeBytes, index: s.index}
 }
 
-// What a link takes beside its URL, which is there once as it is written and once as it is resolved: its place here, in
-// the index, among those that wait for the base, and in what the caller makes of it. Of a page's links freeBytes need
-// not be asked for, and more is asked for in that size.
+// The memory of a link apart from its URL, which exists as written and as resolved: its place here, in the index,
+// among those that wait for the base, and in the caller's copies. The first freeBytes of a page's links need no call
+// of Room. Each further call asks for freeBytes.
 const (
 	linkBytes = 200
 	freeBytes = 64 << 10
 )
 
-// charge takes what a link with a URL of so many bytes holds. It returns false if it may not.
+// charge takes memory for a link whose URL has this many bytes. It returns false if the bound or Room does not allow
+// it.
 func (s *linkSet) charge(url int) bool {
 	bytes := linkBytes + 2*int64(url)
 	if bytes > s.left {
@@ -65,8 +66,7 @@ func (s *linkSet) charge(url int) bool {
 // expect makes room for n more links.
 func (s *linkSet) expect(n int) { s.links = slices.Grow(s.links, n) }
 
-// resolve adds the link with the URL that ref means against the base. A reference that means no
-// http or https URL is ignored.
+// resolve resolves ref against base and adds the link. It ignores a reference that gives no http or https URL.
 func (s *linkSet) resolve(base weburl.URL, ref string, l Link) {
 	if s.resolved >= maxResolved || len(ref) > maxReference {
 		s.dropped++
@@ -84,8 +84,8 @@ func (s *linkSet) resolve(base weburl.URL, ref string, l Link) {
 	s.add(l)
 }
 
-// add keeps a link, or joins it with an earlier one of the same URL: that keeps its place and rel,
-// is to be followed if one of the two is, and takes the later date.
+// add keeps a link, or merges it with an earlier one with the same URL. The earlier one keeps its place and relation.
+// It may be followed if either may, and gets the later date.
 func (s *linkSet) add(l Link) {
 	if l.URL.IsZero() || l.URL == s.own && !s.opt.Repeats {
 		return

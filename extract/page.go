@@ -12,7 +12,7 @@ import (
 // digests compare only if their versions are equal.
 const TextVersion = 1
 
-// Kind says what a body was read as.
+// Kind is the kind of a body.
 type Kind uint8
 
 // The kinds of body that carry links; everything else is KindOther.
@@ -29,11 +29,11 @@ const (
 type Link struct {
 	URL      weburl.URL
 	Rel      weburl.Rel
-	NoFollow bool      // every occurrence of the link said rel=nofollow
-	LastMod  time.Time // from a sitemap or feed; zero if not told
+	NoFollow bool      // every occurrence of the link has rel=nofollow
+	LastMod  time.Time // from a sitemap or feed; zero if unknown
 }
 
-// Page is what a body and its header tell the crawler.
+// Page is the result of reading a body and its header.
 type Page struct {
 	Kind Kind
 	// in order of appearance, the header's first; no URL twice, never the page's own, except for Options.Repeats
@@ -46,13 +46,13 @@ type Page struct {
 	Title        string     // white space folded, at most MaxTitle bytes
 	Charset      string     // WHATWG name of the character set that HTML was read with
 	Text         [16]byte   // digest of the visible text; zero if there is none, and for all but HTML
-	SoftError    bool       // says of itself that it is an error page; of interest when the status was 200
+	SoftError    bool       // its text says that it is an error page; useful if the status is 200
 
-	Signals consent.Signals // what header and page say about the use of the page
+	Signals consent.Signals // signals in header and page about the use of the page
 }
 
-// The bounds of Options that says nothing. DefaultMaxLinks and DefaultMaxUnpacked are the number of entries that a
-// sitemap may have, and the bytes of it, by its protocol.
+// The default bounds of Options. DefaultMaxLinks and DefaultMaxUnpacked are the largest number of entries and of
+// bytes that the sitemap protocol allows.
 const (
 	DefaultMaxLinks     = 50_000
 	DefaultMaxUnpacked  = 50 << 20
@@ -60,18 +60,18 @@ const (
 	DefaultMaxLinkBytes = 64 << 20
 )
 
-// Options bounds what is taken from a body. Zero values mean the defaults.
+// Options bounds what a Parser takes from a body. Zero values mean the defaults.
 type Options struct {
 	Agent       string // the crawler's token in robots meta elements and X-Robots-Tag; default "freshet"
 	MaxLinks    int    // references read of a page, links kept; default DefaultMaxLinks
 	MaxUnpacked int64  // bytes read of a gzipped sitemap; default DefaultMaxUnpacked
 	MaxDocument int64  // bytes of a document that is converted to UTF-8; default DefaultMaxDocument
-	// MaxLinkBytes bounds what the links of one page take in memory; default DefaultMaxLinkBytes.
+	// MaxLinkBytes bounds the memory of one page's links, in bytes; default DefaultMaxLinkBytes.
 	MaxLinkBytes int64
-	// Room is asked before memory is taken beyond the first 64 KiB, for so many bytes more, and may wait. After an
-	// error what is read ends there. nil gives all that is asked for.
+	// Room is called before the parser takes this many more bytes of memory, beyond the first 64 KiB. It may wait.
+	// After an error the parser reads no further. If Room is nil, all memory is granted.
 	Room    func(bytes int64) error
-	Repeats bool // links as often as the page carries them, those to itself included: for a study of repeats
+	Repeats bool // keep repeated links and links to the page itself, for studies
 }
 
 func (opt Options) orDefault() Options {
@@ -108,16 +108,15 @@ type Parser struct {
 	waiting []reference
 }
 
-// NewParser returns a Parser that keeps to the options' bounds.
+// NewParser returns a Parser with the bounds of opt.
 func NewParser(opt Options) *Parser {
 	return &Parser{opt: opt.orDefault()}
 }
 
-// Extract reads a body as what its header and its first bytes say it is. The body is the page's
-// content, transfer and content encodings undone; own is the URL that answered; the header may be
-// nil. Nothing in a body or header makes it fail: what cannot be read is left out. It takes time and
-// memory linear in the body's length except for the URLs, which are bounded, and keeps no reference to
-// the body.
+// Extract reads a body. Its kind comes from the header and its first bytes. body has no transfer or content encoding
+// any more; own is the URL that answered; header may be nil. Extract never fails: it leaves out what it cannot read.
+// It takes time and memory linear in the body's length, apart from the URLs, which are bounded. It keeps no reference
+// to the body.
 func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	contentType := header.Get("Content-Type")
 	page := Page{Kind: KindOf(contentType, body)}
@@ -152,7 +151,7 @@ func (p *Parser) Extract(header http.Header, body []byte, own weburl.URL) Page {
 	return page
 }
 
-// entries adds what a sitemap or feed lists.
+// entries adds the entries of a sitemap or feed.
 func (p *Parser) entries(entries []Entry, rel weburl.Rel) {
 	for _, e := range entries {
 		p.links.add(Link{URL: e.URL, Rel: rel, LastMod: e.LastMod})

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// unescape appends text with its character references ("&amp;") decoded. In an attribute a name
-// without its semicolon is a reference only if the value does not go on in a way that URLs do:
-// "?a=1&copy=2" stays as it is. Where there are no references the result is text itself, not a copy.
+// unescape decodes the character references ("&amp;") of text. In an attribute, a name without its semicolon is not a
+// reference if "=" or a letter or digit follows, as in URLs: "?a=1&copy=2" does not change. Without any references,
+// the result is text itself, not a copy. Otherwise it is appended to dst.
 func unescape(dst, text []byte, inAttribute bool) (decoded, buffer []byte) {
 	i := bytes.IndexByte(text, '&')
 	if i < 0 {
@@ -27,7 +27,7 @@ func unescape(dst, text []byte, inAttribute bool) (decoded, buffer []byte) {
 	return dst[start:], dst
 }
 
-// referenceEnd returns the length of what may be the character reference that text begins with.
+// referenceEnd returns the length of the possible character reference at the start of text.
 func referenceEnd(text []byte) int {
 	n := 1
 	if n < len(text) && text[n] == '#' {
@@ -42,7 +42,7 @@ func referenceEnd(text []byte) int {
 	return n
 }
 
-// appendReference appends what a reference means: itself if it means nothing.
+// appendReference appends the meaning of a reference, or the reference itself if it has none.
 func appendReference(dst, reference []byte, inAttribute, beforeEquals bool) []byte {
 	switch string(reference) { // the most frequent
 	case "&amp;":

@@ -7,9 +7,9 @@ import (
 	"freshet/weburl"
 )
 
-// linkRel returns what the rel attribute of a link element makes of its link, and whether there is
-// one: dns-prefetch and preconnect name a host, not a page. The kind is the link's type attribute.
-// Of several relations the first of this order counts: canonical, feed, embedded, alternate.
+// linkRel returns the relation of a link element from its rel and type attributes. It returns false if the element
+// has no link to a page: dns-prefetch and preconnect name a host. Of several relations, the first in this order
+// counts: canonical, feed, embedded, alternate.
 func linkRel(rel, kind string) (weburl.Rel, bool) {
 	var canonical, alternate, embedded, other, host, sitemap bool
 	for word := range strings.FieldsFuncSeq(strings.ToLower(rel), isHTMLSpace) {
@@ -46,7 +46,7 @@ func linkRel(rel, kind string) (weburl.Rel, bool) {
 
 func isHTMLSpace(r rune) bool { return r < 0x80 && strings.IndexByte(htmlSpace, byte(r)) >= 0 }
 
-// hasToken reports whether the lower-case word is among those of a list parted by white space.
+// hasToken reports whether a list separated by white space contains the lower-case word, in any case.
 func hasToken(list []byte, word string) bool {
 	if len(list) < len(word) {
 		return false

@@ -9,18 +9,18 @@ import (
 	"freshet/weburl"
 )
 
-// RewriteHTML returns an HTML document in any encoding that has ASCII as its part, in which every reference
-// that markup carries is replaced by what to returns for the URL that it means: in attributes, srcset,
-// refreshes, style sheets, style attributes and the documents in srcdoc attributes. All other bytes stay as they are,
-// so that the encoding stays too. Fragments alone, other schemes than http and https, and what no URL can be made of
-// are left alone, and so is all that scripts put together. A base element counts from where it stands.
+// RewriteHTML returns an HTML document with replaced references. It calls to with the URL of each reference, and
+// writes the result in its place: in attributes, srcset, refreshes, style sheets, style attributes and the documents
+// in srcdoc attributes. The document may have any encoding that contains ASCII. All other bytes, and so the encoding,
+// stay the same. RewriteHTML leaves alone: fragments, schemes other than http and https, invalid references, and
+// references that scripts make. A base element counts from its position on.
 //
-// What would keep the rewritten document from loading its parts goes: integrity and crossorigin
-// attributes, and a policy (Content-Security-Policy) in a meta element.
+// RewriteHTML removes what would prevent the document from loading its parts: integrity and crossorigin attributes,
+// and a Content-Security-Policy in a meta element.
 //
-// A sandboxed page cannot load what svg use elements take from SVG files. If load is not nil, it returns the content of
-// such a file, nil if there is none. Files of the document's own site, at most 16, are put at its end, and the elements
-// refer to them there. O(len(document)), and of the files.
+// A sandboxed page cannot load SVG files for svg use elements. So if load is not nil, RewriteHTML appends such files,
+// at most 16 and only of the document's own site, to the document, and the elements refer to them there. load returns
+// the content of a file, or nil if there is none. O(length of the document and the files).
 func RewriteHTML(document []byte, own weburl.URL, to func(weburl.URL) string, load func(weburl.URL) []byte) []byte {
 	r := rewriter{references: references{own, to}, tokens: tokenizer{document: document}, vectors: vectors{own: own, load: load, to: to}}
 	for {
@@ -43,8 +43,7 @@ func RewriteHTML(document []byte, own weburl.URL, to func(weburl.URL) string, lo
 	}
 }
 
-// RewriteCSS is RewriteHTML for a style sheet: its url(…) and @import. References that are written with
-// escapes are left alone.
+// RewriteCSS is RewriteHTML for a style sheet: its url(…) and @import. It leaves references with escapes alone.
 func RewriteCSS(sheet []byte, own weburl.URL, to func(weburl.URL) string) []byte {
 	return references{own, to}.css(sheet)
 }
@@ -55,7 +54,7 @@ type references struct {
 	to   func(weburl.URL) string
 }
 
-// replaced returns what stands for a reference.
+// replaced returns the replacement of a reference.
 func (r references) replaced(ref string) string {
 	bare, fragment, cut := strings.Cut(strings.Trim(ref, htmlSpace), "#")
 	if bare == "" || otherScheme([]byte(bare)) {
@@ -71,7 +70,7 @@ func (r references) replaced(ref string) string {
 	return r.to(u) + fragment
 }
 
-// cssQuoted writes a reference so that it ends nowhere in a style sheet but where it should.
+// cssQuoted escapes the characters of a reference that would end it in a style sheet.
 var cssQuoted = strings.NewReplacer(`"`, "%22", `'`, "%27", "(", "%28", ")", "%29", `\`, "%5C")
 
 func (r references) css(sheet []byte) []byte {
@@ -97,7 +96,7 @@ func (r references) srcset(set []byte) []byte {
 	return append(out, set[copied:]...)
 }
 
-// offsetIn returns where a part of text begins in it: both end where the memory behind text ends.
+// offsetIn returns the offset of part in text. Both slices must share memory up to the same capacity.
 func offsetIn(text, part []byte) int { return cap(text) - cap(part) }
 
 // rewriter is one pass over a document.
@@ -106,18 +105,18 @@ type rewriter struct {
 	tokens  tokenizer
 	vectors vectors
 	style   bool   // the next token is a style sheet
-	out     []byte // what stands for document[:copied]
+	out     []byte // the replacement of document[:copied]
 	copied  int
 }
 
-// replace puts text where a part of the document stands.
+// replace replaces a part of the document by text.
 func (r *rewriter) replace(part, text []byte) {
 	from := offsetIn(r.tokens.document, part)
 	r.out = append(append(r.out, r.tokens.document[r.copied:from]...), text...)
 	r.copied = from + len(part)
 }
 
-// tag replaces what the attributes of the current tag refer to.
+// tag replaces the references in the attributes of the current tag.
 func (r *rewriter) tag() {
 	var a attributes
 	for _, v := range r.tokens.values {
@@ -150,8 +149,7 @@ func (r *rewriter) tag() {
 	}
 }
 
-// attribute returns an attribute's value with its references replaced; ok is false if it is of no kind
-// that has any.
+// attribute returns an attribute's value with replaced references. ok is false if this attribute cannot have any.
 func (r *rewriter) attribute(name string, value []byte, refresh bool) (text string, ok bool) {
 	if (name == "href" || name == "xlink:href") && string(r.tokens.name) == "use" {
 		if text, ok = r.vectors.reference(r.from, string(value)); ok {
@@ -179,7 +177,7 @@ func (r *rewriter) attribute(name string, value []byte, refresh bool) (text stri
 	return "", false
 }
 
-// setValue puts another text where an attribute's value stands, with quotation marks if it has none.
+// setValue replaces an attribute's value, and adds quotation marks if it has none.
 func (r *rewriter) setValue(value []byte, text string) {
 	text = html.EscapeString(text)
 	if before := r.tokens.document[offsetIn(r.tokens.document, value)-1]; before != '"' && before != '\'' {

@@ -6,8 +6,8 @@ import (
 	"freshet/consent"
 )
 
-// obey takes the directives of a robots meta element, or of X-Robots-Tag behind its agent. Unknown
-// ones are ignored; nothing takes back what another has asked.
+// obey applies the directives of a robots meta element, or of X-Robots-Tag after its agent. It ignores unknown ones.
+// No directive cancels another.
 func (page *Page) obey(source, directives string) {
 	page.Signals = page.Signals.With(source, consent.Directives, directives)
 	for word := range strings.FieldsFuncSeq(strings.ToLower(directives), isListSeparator) {
@@ -28,8 +28,8 @@ func isListSeparator(r rune) bool {
 	return r == ',' || r == ';' || r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f'
 }
 
-// obeyHeader takes X-Robots-Tag values: directives for all, or for one agent behind "agent:". An
-// agent holds for the rest of its value.
+// obeyHeader applies X-Robots-Tag values: directives for all agents, or after "agent:" for one. An agent holds for
+// the rest of its value.
 func (page *Page) obeyHeader(values []string, agent string) {
 	for _, value := range values {
 		for part := range strings.SplitSeq(value, ",") {
@@ -45,14 +45,14 @@ func (page *Page) obeyHeader(values []string, agent string) {
 	}
 }
 
-// isDirective reports whether the name is of a directive that takes a value behind a colon.
+// isDirective reports whether the name is a directive with a value after a colon.
 func isDirective(name string) bool {
 	name = strings.ToLower(name)
 	return name == "unavailable_after" || strings.HasPrefix(name, "max-")
 }
 
-// refreshTarget returns the URL in the content of a refresh, as it is written, or "". It follows the
-// HTML standard: a number, a separator, "url=" (which may be missing), the URL, perhaps in quotes.
+// refreshTarget returns the URL in the content of a refresh, as written, or "". By the HTML standard, the content is
+// a number, a separator, an optional "url=", and the URL, possibly in quotes.
 func refreshTarget(content string) string {
 	rest := strings.TrimLeft(content, htmlSpace)
 	after := strings.TrimLeft(rest, "0123456789.")

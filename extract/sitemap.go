@@ -12,29 +12,28 @@ import (
 	"freshet/weburl"
 )
 
-// Entry is what a sitemap or feed tells of one page.
+// Entry is an entry of a sitemap or feed.
 type Entry struct {
 	URL        weburl.URL
-	LastMod    time.Time // UTC; zero if not told
+	LastMod    time.Time // UTC; zero if unknown
 	ChangeFreq string    // of a sitemap: always, hourly, daily, weekly, monthly, yearly, never, or ""
-	Priority   float64   // of a sitemap, 0 to 1; 0.5 if not told, and in a feed
+	Priority   float64   // of a sitemap, 0 to 1; 0.5 by default, and in a feed
 }
 
 // Sitemap is a list of a site's pages or, if Index is set, of its sitemaps.
 type Sitemap struct {
 	Index   bool
-	Entries []Entry // in order; a URL may come twice
+	Entries []Entry // in order; a URL may occur twice
 	Dropped int     // entries beyond Options.MaxLinks
 }
 
 // defaultPriority is the priority of a page whose sitemap gives none.
 const defaultPriority = 0.5
 
-// ParseSitemap reads a sitemap: an XML urlset or sitemapindex, or plain text with an absolute URL a
-// line, each also gzipped, of which opt.MaxUnpacked bytes are read. Locations are resolved against
-// the base and may be anywhere: whether a sitemap may speak for them is the caller's to judge. A
-// broken sitemap gives what came before the fault, with an error; an entry without a valid http or
-// https URL is left out.
+// ParseSitemap reads a sitemap: an XML urlset or sitemapindex, or plain text with one absolute URL per line. Each may
+// be gzipped; then ParseSitemap reads opt.MaxUnpacked bytes of the content. Locations are resolved against base. They
+// may be on any site: the caller decides which ones a sitemap may list. For a broken sitemap it returns the entries
+// before the fault, with an error. It leaves out entries without a valid http or https URL.
 func ParseSitemap(contentType string, body []byte, base weburl.URL, opt Options) (Sitemap, error) {
 	opt = opt.orDefault()
 	body, broken := unpack(body, opt.MaxUnpacked, opt.Room)
@@ -54,10 +53,10 @@ func ParseSitemap(contentType string, body []byte, base weburl.URL, opt Options)
 	return r.sitemap, broken
 }
 
-// entryRoom bounds what the entries of a list take.
+// entryRoom bounds the number and the memory of the entries of a list.
 type entryRoom struct {
 	entries int  // at most
-	full    bool // there is no more memory for one
+	full    bool // Room has refused memory
 	links   linkSet
 }
 
@@ -73,8 +72,8 @@ func (r *entryRoom) take(u weburl.URL) bool {
 	return !r.full
 }
 
-// sitemapReader collects entries. An entry is an element of the second level; only the elements
-// directly in it count, so that an image's location is not taken for the page's.
+// sitemapReader collects entries. An entry is an element of the second level. Only its direct children count, because
+// an image in it also has a location.
 type sitemapReader struct {
 	base    weburl.URL
 	room    entryRoom
@@ -99,7 +98,7 @@ func (r *sitemapReader) close(path []string, text string) bool {
 	return true
 }
 
-// field takes a child of an entry.
+// field handles a child of an entry.
 func (r *sitemapReader) field(name, text string) {
 	switch name {
 	case "loc":
@@ -160,8 +159,8 @@ func isAbsolute(text []byte) bool {
 // isGzip reports whether the body begins as a gzip stream.
 func isGzip(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1f\x8b\x08")) }
 
-// unpack returns a gzipped body's content, or the body as it is if it isn't one. It reads at most
-// max bytes of the content; the error says that it holds more, or is broken after what is returned.
+// unpack returns a gzipped body's content, or the body itself if it is not gzipped. It reads at most max bytes of the
+// content. The error says that there is more, or that the stream is broken after the returned bytes.
 func unpack(body []byte, max int64, room func(bytes int64) error) ([]byte, error) {
 	if !isGzip(body) {
 		return body, nil

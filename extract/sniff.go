@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// KindOf says what a body is to be read as, by its Content-Type and, where that is missing, general
-// or known to be wrong often, by its first bytes. It looks into a gzipped body if that is a sitemap.
+// KindOf returns the kind of a body, from its Content-Type. If that is missing, general or often wrong, it uses the
+// body's first bytes. It looks into a gzipped body to find a sitemap.
 func KindOf(contentType string, body []byte) Kind {
 	media := MediaType(contentType)
 	switch {
@@ -40,7 +40,7 @@ func KindOf(contentType string, body []byte) Kind {
 // IsFeed reports whether KindOf finds a feed.
 func IsFeed(contentType string, body []byte) bool { return KindOf(contentType, body) == KindFeed }
 
-// kindOfMarkup returns the kind that the root element tells, or the one given.
+// kindOfMarkup returns the kind for the root element, or otherwise if the element is unknown.
 func kindOfMarkup(body []byte, otherwise Kind) Kind {
 	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
 		body, _ = decodeXML("", body[:min(len(body), 8<<10)], new(Options{}.orDefault()))

@@ -2,13 +2,12 @@ package extract
 
 import "strings"
 
-// maxErrorText is the length in bytes of visible text beyond which a page is no error page,
-// whatever its title says.
+// maxErrorText is the largest visible text of an error page, in bytes, whatever its title says.
 const maxErrorText = 4 << 10
 
-// softError reports whether a page's title, or a part of it between separators, is one that error
-// pages have, and its text is short enough for one. In doubt it says false: a page taken for an error
-// would look unchanged forever, an error taken for a page is one version too many.
+// softError reports whether a page is an error page: its title, or a part of it between separators, is a typical one,
+// and its text is short. In doubt it returns false. A page mistaken for an error would look unchanged forever; an
+// error mistaken for a page costs only one version.
 func softError(title string, textLength int64) bool {
 	if textLength > maxErrorText {
 		return false
@@ -21,7 +20,7 @@ func softError(title string, textLength int64) bool {
 	return false
 }
 
-// isTitleSeparator reports whether titles use the character between the page's name and the site's.
+// isTitleSeparator reports whether titles use the character between the names of page and site.
 func isTitleSeparator(r rune) bool { return strings.ContainsRune("|-–—:·•»«<>/()", r) }
 
 // isErrorPhrase reports whether the whole of a lower-case phrase is the title of an error page.

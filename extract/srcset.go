@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// candidates yields the URLs of a srcset attribute as they are written, by the rules of the HTML
-// standard: a URL ends at white space, or at the commas before white space, so it may hold commas;
-// what follows up to the next comma outside parentheses is its descriptor.
+// candidates yields the URLs of a srcset attribute as written, by the rules of the HTML standard. A URL ends at white
+// space, or at commas before white space, so it may contain commas. Its descriptor follows, up to the next comma
+// outside parentheses.
 func candidates(set []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for {
@@ -33,11 +33,10 @@ func candidates(set []byte) iter.Seq[[]byte] {
 	}
 }
 
-// htmlSpace is what HTML calls ASCII white space.
+// htmlSpace is ASCII white space, as HTML defines it.
 const htmlSpace = " \t\n\f\r"
 
-// descriptorLength returns the length of the descriptors that set begins with, their comma
-// excluded.
+// descriptorLength returns the length of the descriptors at the start of set, without the comma.
 func descriptorLength(set []byte) int {
 	inParentheses := false
 	for i, c := range set {

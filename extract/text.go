@@ -8,9 +8,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// folded takes text piece by piece, folds its white space and hashes what is left: every run of
-// white space inside the text counts as one U+0020, a run at either end as nothing. The hash is
-// XXH3-128 with seed 0 over the UTF-8 bytes, written most significant byte first.
+// folded receives text piece by piece, folds its white space and hashes the result. A run of white space inside the
+// text counts as one U+0020, a run at either end as nothing. The hash is XXH3-128 with seed 0 over the UTF-8 bytes,
+// written most significant byte first.
 type folded struct {
 	hash   *xxh3.Hasher
 	buffer []byte // not yet hashed
@@ -70,8 +70,8 @@ func (f *folded) add(text []byte) {
 	}
 }
 
-// foldedLength returns the length of what text begins with that needs no folding: words of plain
-// bytes, a single space between them.
+// foldedLength returns the length of the start of text that needs no folding: words of plain bytes with single spaces
+// between them.
 func foldedLength(text []byte) int {
 	for i := 0; i < len(text); {
 		stop := min(i+8, len(text))
@@ -90,8 +90,8 @@ func foldedLength(text []byte) int {
 	return len(text)
 }
 
-// isFolded says of the first eight bytes of nine, at once, that each is in a word or a space before
-// one. It may say no where that is so, of bytes that are not ASCII.
+// isFolded reports whether each of the first eight bytes is in a word, or is a space before one. It tests them
+// together. For non-ASCII bytes it may return false although that is so.
 func isFolded(text *[9]byte) bool {
 	const each = 0x0101010101010101
 	b, following := binary.LittleEndian.Uint64(text[:]), binary.LittleEndian.Uint64(text[1:])
@@ -102,7 +102,7 @@ func isFolded(text *[9]byte) bool {
 	return (double-each)&^double&(0x80*each) == 0 && (text[7] != ' ' || class[text[8]] == inWord)
 }
 
-// words takes a piece that is folded and begins and ends in a word.
+// words adds a folded piece that begins and ends in a word.
 func (f *folded) words(piece []byte) {
 	if f.gap && f.length > 0 {
 		f.buffer = append(f.buffer, ' ')
@@ -125,7 +125,7 @@ func (f *folded) flush() {
 	f.buffer = f.buffer[:0]
 }
 
-// digest returns the hash of the text so far, zero if there was none.
+// digest returns the hash of the text so far, or zero if there was none.
 func (f *folded) digest() [16]byte {
 	if f.length == 0 {
 		return [16]byte{}

@@ -2,7 +2,7 @@ package extract
 
 import "bytes"
 
-// tokenKind says what a piece of an HTML document is.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -14,15 +14,15 @@ const (
 	ignored // a comment, a document type, what the standard calls a bogus comment
 )
 
-// tokenizer splits an HTML document in memory into tokens, as the HTML standard's section "Tokenization"
-// does, and copies nothing: what it returns points into the document, which it leaves as it is. Text
-// and values are as they are written; unescape reads them.
+// tokenizer splits an HTML document in memory into tokens, by the HTML standard's section "Tokenization". It copies
+// nothing: its results point into the document, which it does not change. Text and values are as written; unescape
+// decodes them.
 type tokenizer struct {
 	document []byte
 	at       int // where the next token begins
 
 	raw   []byte // the current token
-	text  []byte // of characters: without what encloses a CDATA section
+	text  []byte // of characters: without the marks of a CDATA section
 	plain bool   // of characters: "&" stands for itself
 	whole bool   // of characters: a NUL is shown as a replacement character
 
@@ -30,11 +30,11 @@ type tokenizer struct {
 	values []attribute   // of a start tag, as written; the first maxAttributes
 	last   []byte        // the value of its last attribute
 	buffer [maxName]byte // holds name
-	until  string        // the element whose end tag alone ends the text that comes next
+	until  string        // the element whose end tag ends the next text
 	cdata  bool          // CDATA sections are text here, not comments
 }
 
-// maxAttributes is how many attributes of a tag count. Tags of people's pages have some tens.
+// maxAttributes is how many attributes of a tag count. Usual tags have at most some tens.
 const maxAttributes = 1000
 
 // attribute is one attribute of a start tag; value is nil if there is none.
@@ -73,13 +73,12 @@ func (t *tokenizer) next() tokenKind {
 	return t.startTag()
 }
 
-// take makes what lies before end the current token.
+// take makes the text up to end the current token.
 func (t *tokenizer) take(end int) {
 	t.raw, t.at = t.document[t.at:end], end
 }
 
-// behind returns the offset behind the first occurrence of what from an offset on, or the document's
-// end.
+// behind returns the offset after the first occurrence of what at or after from, or the document's end.
 func (t *tokenizer) behind(from int, what string) int {
 	if i := bytes.Index(t.document[from:], []byte(what)); i >= 0 {
 		return from + i + len(what)
@@ -102,7 +101,7 @@ func (t *tokenizer) textEnd() int {
 	}
 }
 
-// declaration takes what begins with "<!".
+// declaration reads a token that begins with "<!".
 func (t *tokenizer) declaration() tokenKind {
 	const comment, section = "<!--", "<![CDATA["
 	rest := t.document[t.at:]
@@ -120,8 +119,8 @@ func (t *tokenizer) declaration() tokenKind {
 	return ignored
 }
 
-// commentEnd returns where the comment ends whose text begins at an offset: behind "-->", which may
-// use the dashes that open it, or behind "--!>".
+// commentEnd returns where a comment ends. Its text begins at from. It ends after "-->", which may use the opening
+// dashes, or after "--!>".
 func (t *tokenizer) commentEnd(from int) int {
 	for end := from; ; {
 		n := bytes.IndexByte(t.document[end:], '>')
@@ -136,7 +135,7 @@ func (t *tokenizer) commentEnd(from int) int {
 	}
 }
 
-// endTag takes what begins with "</".
+// endTag reads a token that begins with "</".
 func (t *tokenizer) endTag() tokenKind {
 	if !isLetter(t.document[t.at+2]) {
 		t.take(t.behind(t.at+2, ">"))
@@ -148,7 +147,7 @@ func (t *tokenizer) endTag() tokenKind {
 	return endTag
 }
 
-// startTag takes what begins with "<" and a letter.
+// startTag reads a token that begins with "<" and a letter.
 func (t *tokenizer) startTag() tokenKind {
 	if !t.tag(t.at + 1) {
 		return endOfDocument
@@ -163,7 +162,7 @@ func (t *tokenizer) startTag() tokenKind {
 	return startTag
 }
 
-// selfClosing reports whether the current tag ends in a slash that is no part of a value.
+// selfClosing reports whether the current tag ends in a slash that is not part of a value.
 func (t *tokenizer) selfClosing() bool {
 	if t.raw[len(t.raw)-2] != '/' {
 		return false
@@ -171,8 +170,8 @@ func (t *tokenizer) selfClosing() bool {
 	return len(t.last) == 0 || &t.last[len(t.last)-1] != &t.raw[len(t.raw)-2]
 }
 
-// tag takes a tag whose name begins at an offset, with its attributes. One that the document's end
-// cuts short is none: then it returns false.
+// tag reads a tag with its attributes. The tag's name begins at name. It returns false if the document ends within
+// the tag.
 func (t *tokenizer) tag(name int) bool {
 	t.values, t.last = t.values[:0], nil
 	d, i := t.document, name
@@ -195,7 +194,7 @@ func (t *tokenizer) tag(name int) bool {
 	return false
 }
 
-// attribute reads an attribute that begins at an offset, and returns where it ends.
+// attribute reads the attribute at start, and returns its end.
 func (t *tokenizer) attribute(start int) int {
 	d, i := t.document, start+1 // an equals sign may come first
 	for i < len(d) && delimits[d[i]]&inName == 0 {
@@ -212,7 +211,7 @@ func (t *tokenizer) attribute(start int) int {
 	return i
 }
 
-// value reads an attribute's value that begins at an offset, and returns where it ends.
+// value reads the attribute value at start, and returns its end.
 func (t *tokenizer) value(start int) (value []byte, end int) {
 	d := t.document
 	switch {
@@ -232,7 +231,7 @@ func (t *tokenizer) value(start int) (value []byte, end int) {
 	return d[start:end], end
 }
 
-// spaceEnd returns the offset of the first byte from one on that is no white space.
+// spaceEnd returns the offset of the first byte at or after i that is not white space.
 func (t *tokenizer) spaceEnd(i int) int {
 	for i < len(t.document) && delimits[t.document[i]] == inAny {
 		i++
@@ -240,8 +239,8 @@ func (t *tokenizer) spaceEnd(i int) int {
 	return i
 }
 
-// delimits says of every byte which of these it ends: a tag's name, an attribute's name, a value
-// without quotation marks. White space ends them all.
+// delimits says for every byte what it ends: a tag's name, an attribute's name, or an unquoted value. White space
+// ends all of them.
 var delimits = [256]uint8{
 	' ': inAny, '\t': inAny, '\n': inAny, '\f': inAny, '\r': inAny,
 	'/': inTag | inName, '>': inTag | inName | inValue, '=': inName,
@@ -275,8 +274,8 @@ func (t *tokenizer) rawEnd() int {
 	}
 }
 
-// scriptEnd is rawEnd for a script: within "<!--" and "-->" an end tag does not count if a script's
-// start tag came before.
+// scriptEnd is rawEnd for a script. Between "<!--" and "-->", an end tag after a start tag of a script does not
+// count.
 func (t *tokenizer) scriptEnd() int {
 	escaped, inner := false, false
 	for i := t.at; i < len(t.document); i++ {
@@ -303,14 +302,14 @@ func (t *tokenizer) scriptEnd() int {
 				inner = true
 			case !escaped && bytes.HasPrefix(t.document[i:], []byte("<!--")):
 				escaped = true
-				i++ // the dashes that open may be those that close
+				i++ // the opening dashes may also be the closing ones
 			}
 		}
 	}
 	return len(t.document)
 }
 
-// tagAt reports whether at an offset there is what opens a tag, then the name and what ends a name.
+// tagAt reports whether a tag of that name is at an offset: opens, the name, and an end of the name.
 func (t *tokenizer) tagAt(at int, opens, name string) bool {
 	rest := t.document[at:]
 	n := len(opens) + len(name)

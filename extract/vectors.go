@@ -10,26 +10,26 @@ import (
 	"freshet/weburl"
 )
 
-// vectors are the SVG files from which a document's use elements take drawings. A browser loads no such file into a
-// sandboxed page. So the files are put at the document's end, unseen, and the elements refer to what stands there.
+// vectors are the SVG files with drawings for a document's use elements. A browser does not load such a file into a
+// sandboxed page. So the files are appended to the document, invisible, and the elements refer to these copies.
 //
-// The ids and classes of a file get a prefix of the file's own, so that its style sheets hold for it alone. Its scripts
-// go: a browser would not run them either. What the document's style sheets say of elements, without a class, holds for
-// it too, which a browser would not do.
+// The ids and classes of each file get their own prefix, so that its style sheets apply only to the file. Its scripts
+// are removed: a browser would not run them either. Unlike in a browser, rules of the document's style sheets for
+// elements without a class apply to the file too.
 type vectors struct {
 	own   weburl.URL
 	load  func(weburl.URL) []byte // returns an SVG file, nil if there is none
 	to    func(weburl.URL) string
-	names []weburl.URL // of the files that load was asked for
-	out   []byte       // the files; of one that there is not, nothing
+	names []weburl.URL // of the files requested from load
+	out   []byte       // the files, without missing ones
 	have  []bool       // of each name
 }
 
-// maxVectors is from how many files a document may take drawings.
+// maxVectors is the largest number of files of a document.
 const maxVectors = 16
 
-// reference returns what a use element refers to instead of a part of an SVG file; ok is false if the reference
-// is to stay. A browser uses files of the page's own site only.
+// reference returns the replacement of a use element's reference to a part of an SVG file. ok is false if the
+// reference must stay. Like a browser, it uses only files of the page's own site.
 func (v *vectors) reference(from weburl.URL, ref string) (instead string, ok bool) {
 	bare, part, _ := strings.Cut(strings.Trim(ref, htmlSpace), "#")
 	if v.load == nil || bare == "" || part == "" || otherScheme([]byte(bare)) {
@@ -66,14 +66,14 @@ func (v *vectors) put(file weburl.URL, i int) bool {
 	return true
 }
 
-// embedding is one pass over an SVG file, which makes it stand in an HTML document beside others.
+// embedding is one pass over an SVG file that prepares it for an HTML document with other files.
 type embedding struct {
 	rewriter
 	prefix string            // of ids and classes; alone it is a class of every element
 	inURL  *strings.Replacer // puts the prefix into url(#id)
 }
 
-// embedded returns an SVG file as it can stand in an HTML document.
+// embedded returns an SVG file in a form that can be part of an HTML document.
 func embedded(file []byte, prefix string) []byte {
 	e := embedding{rewriter{tokens: tokenizer{document: file}}, prefix,
 		strings.NewReplacer(`url(#`, `url(#`+prefix, `url("#`, `url("#`+prefix, `url('#`, `url('#`+prefix)}
@@ -96,7 +96,7 @@ func embedded(file []byte, prefix string) []byte {
 	}
 }
 
-// tag gives the ids and classes of the current tag, and what refers to them, the prefix. It takes scripts away.
+// tag adds the prefix to the ids and classes of the current tag, and to references to them. It removes scripts.
 func (e *embedding) tag() {
 	class := []byte(` class="` + e.prefix + `"`)
 	for _, a := range e.tokens.values {
@@ -134,7 +134,8 @@ var (
 	nameInCSS = regexp.MustCompile(`[.#][A-Za-z_-]`)
 )
 
-// sheet gives the ids and classes in a style sheet the prefix. A selector without any means the file's elements alone.
+// sheet adds the prefix to the ids and classes in a style sheet. A selector without any is restricted to the file's
+// elements.
 func (e *embedding) sheet(text []byte) []byte {
 	text = []byte(e.inURL.Replace(string(text)))
 	return selectors.ReplaceAllFunc(text, func(list []byte) []byte {

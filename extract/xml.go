@@ -18,18 +18,18 @@ const (
 // visitor receives the elements of an XML document. A path holds the local names of the open
 // elements, the current one last.
 type visitor interface {
-	// open is called for a start tag. The prefix is the element's; the attributes are as written, and valid until
+	// open is called for a start tag. prefix is the element's. The attributes are as written, and valid until
 	// it returns.
 	open(path []string, prefix string, attributes []attribute)
-	// close is called for an end tag, said or implied, with the text since the last tag. It returns
+	// close is called for an explicit or implied end tag, with the text since the last tag. It returns
 	// false to stop.
 	close(path []string, text string) bool
 }
 
-// walk takes a visitor through a document in UTF-8, forgivingly: it is split as HTML is, entities that are not XML's
-// own stay as written, end tags that fit no open element are ignored, those that fit an outer one close what is
-// inside. Entities are never expanded. The error says why it ended before the end; what was visited before holds.
-// Memory does not depend on the document.
+// walk takes a visitor through a document in UTF-8. It is tolerant: it splits the document like HTML, and leaves
+// entities other than XML's own as written. It ignores an end tag without an open element. An end tag of an outer
+// element closes the inner ones. Entities are never expanded. The error says why walk stopped early; elements visited
+// before are valid. Its memory does not depend on the document.
 func walk(document []byte, v visitor) error {
 	t := tokenizer{document: document, cdata: true}
 	var path []string
@@ -74,7 +74,8 @@ func walk(document []byte, v visitor) error {
 	}
 }
 
-// skipSubset passes the rest of a document type whose own subset has begun: what is declared there is no markup.
+// skipSubset skips the rest of a document type after the start of its internal subset: declarations there are not
+// markup.
 func (t *tokenizer) skipSubset() {
 	const name = "<!DOCTYPE"
 	if len(t.raw) < len(name) || !equalFold(t.raw[:len(name)], "<!doctype") || bytes.IndexByte(t.raw, '[') < 0 ||
@@ -110,7 +111,7 @@ func splitName(name []byte) (prefix, local string) {
 	return before, after
 }
 
-// appendContent appends text to that of an element, which keeps maxContent bytes.
+// appendContent appends text to an element's text, up to maxContent bytes.
 func appendContent(dst, text []byte, plain bool) []byte {
 	text = text[:min(len(text), maxContent-len(dst))]
 	if plain {
@@ -119,12 +120,12 @@ func appendContent(dst, text []byte, plain bool) []byte {
 	return appendXML(dst, text)
 }
 
-// xmlValue returns what an attribute's value means.
+// xmlValue returns an attribute's decoded value.
 func xmlValue(value []byte) string {
 	return string(appendXML(nil, value[:min(len(value), maxContent)]))
 }
 
-// appendXML appends text with XML's own references decoded. It becomes no longer by that.
+// appendXML appends text with XML's own references decoded. The result is never longer than text.
 func appendXML(dst, text []byte) []byte {
 	for {
 		i := bytes.IndexByte(text, '&')
@@ -142,7 +143,7 @@ func appendXML(dst, text []byte) []byte {
 	}
 }
 
-// xmlReference returns the character that a reference without its frame means.
+// xmlReference returns the character of a reference, given without "&" and ";".
 func xmlReference(name []byte) (c rune, ok bool) {
 	switch string(name) {
 	case "amp":
@@ -165,7 +166,7 @@ func xmlReference(name []byte) (c rune, ok bool) {
 	return rune(n), isNumber && err == nil && utf8.ValidRune(rune(n))
 }
 
-// opened returns the index of the innermost open element of that name, -1 if there is none.
+// opened returns the index of the innermost open element of that name, or -1.
 func opened(path []string, name string) int {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i] == name {
@@ -175,8 +176,8 @@ func opened(path []string, name string) int {
 	return -1
 }
 
-// rootElement returns the local name of the first element of an XML or HTML document in lower case,
-// as written before any decoding; "" if none is found in the first 4 KiB.
+// rootElement returns the local name of the first element of an XML or HTML document in lower case, before any
+// decoding, or "" if there is none in the first 4 KiB.
 func rootElement(body []byte) string {
 	rest := bytes.TrimPrefix(body[:min(len(body), 4096)], []byte("\xef\xbb\xbf"))
 	for {

@@ -9,12 +9,11 @@ import (
 	"freshet/weburl"
 )
 
-// Span is the part of the change log after one cursor, up to another. An entry leaves it when its page
-// changes again, and none ever enters.
+// Span is the part of the change log after one cursor, up to another. An entry leaves it when its page changes again.
+// No entry ever enters it.
 type Span struct{ From, To Cursor }
 
-// ParseSpan reads two cursors of a directory. The error is ErrCursor, or ErrBehind if they lie outside
-// of its log.
+// ParseSpan reads two cursors of a directory. Its error is ErrCursor, or ErrBehind if they are outside of the log.
 func ParseSpan(s *store.Store, from, to string) (here Span, err error) {
 	var wrong error
 	here.From, err = ParseCursor(from, s.Partitions())
@@ -34,9 +33,8 @@ func ParseSpan(s *store.Store, from, to string) (here Span, err error) {
 	return here, nil
 }
 
-// Walk calls do for every entry of the span: in the log's order inside a partition, and among the
-// partitions' next entries the earliest first. It ends with do's first error. It holds 64 entries a
-// partition.
+// Walk calls do for every entry of the span: in the log's order within a partition, and the earliest first among the
+// next entries of the partitions. It returns the first error of do. It holds 64 entries per partition.
 func (h Span) Walk(s *store.Store, do func(Entry) error) error {
 	var next tails
 	for p := range h.From {
@@ -67,14 +65,14 @@ func (h Span) Walk(s *store.Store, do func(Entry) error) error {
 	return nil
 }
 
-// tail is what a walk has still to read of a partition: next, and what comes after record at up to end.
+// tail is the rest of a partition that a walk has to read: next, and the entries after record at up to end.
 type tail struct {
 	partition weburl.Partition
 	next      []store.Change
 	at, end   uint64
 }
 
-// entriesOfTail are read of a partition at once.
+// entriesOfTail is how many entries of a partition are read at once.
 const entriesOfTail = 64
 
 func (r *tail) fill(s *store.Store) (err error) {
@@ -95,7 +93,7 @@ func (r *tail) fill(s *store.Store) (err error) {
 	return nil
 }
 
-// tails is a heap of those that have entries, the earliest of them first.
+// tails is a heap of the tails that have entries, the earliest first.
 type tails []*tail
 
 func (h tails) Len() int { return len(h) }

@@ -9,11 +9,11 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 )
 
-// mostScored is how many of the pages that have all words are scored, in the order of indexing. Common words are on
-// nearly all pages, and scoring a million takes a large part of a second.
+// mostScored is how many of the pages with all words are scored, in the order of indexing. Common words are on nearly
+// all pages, and to score a million takes a large part of a second.
 const mostScored = 20_000
 
-// first finds the first pages that its query finds.
+// first is a query that finds only the first pages of another query.
 type first struct{ query.Query }
 
 // Searcher implements query.Query.

@@ -32,9 +32,9 @@ const (
 	format      = "1" // of the documents; another one is rebuilt
 	pagesAtOnce = 64  // of a batch
 	bytesAtOnce = 4 << 20
-	longestText = 256 << 10 // bytes of a page's text that are indexed
+	longestText = 256 << 10 // bytes of a page's text to index
 	gathering   = time.Second
-	looking     = 5 * time.Second // whether the folder is still there
+	looking     = 5 * time.Second // between checks that the folder still exists
 )
 
 var (
@@ -42,15 +42,15 @@ var (
 	formatKey = []byte("freshet-format")
 )
 
-// Options are what an Index needs.
+// Options configures an Index.
 type Options struct {
 	Dir    string // of the index; made if absent
 	Store  *store.Store
-	Bell   *feed.Bell // rung when the log has grown; nil for an index that is only searched
+	Bell   *feed.Bell // rung when the log has grown; nil if the index is only searched
 	Clock  *clock.Clock
 	Logger *slog.Logger
 
-	// Spare waits, after so long a time of work by Run, until more of it harms nobody; nil: it never does.
+	// Spare is called after Run has worked for a time, and waits until the machine has time for more; nil: no wait.
 	Spare func(ctx context.Context, worked time.Duration)
 }
 
@@ -60,17 +60,18 @@ var ErrNone = errors.New("index: there is none")
 // errGone says that the folder of an open index was deleted: a purge does that.
 var errGone = errors.New("index: its folder is gone")
 
-// An Index is the full-text index of a crawl. Run is called once; Search may be called by many, also meanwhile.
+// An Index is the full-text index of a crawl. Call Run once. Search is safe for concurrent use, also during Run.
 type Index struct {
 	o Options
 
-	mu    sync.RWMutex // held while bleve is used; alone to put another in its place
+	mu    sync.RWMutex // held for reading while bleve is used, for writing to replace it
 	bleve bleve.Index
 
-	oldest atomic.Int64 // unix nanoseconds of the first change that is being indexed; 0: none is
+	oldest atomic.Int64 // unix nanoseconds of the first change that is being indexed; 0: none
 }
 
-// Open opens the index for Run. It makes one if there is none, if it is damaged, or if it is of another program.
+// Open opens the index for Run. It makes a new one if there is none, if it is damaged, or if another version of the
+// program made it.
 func Open(o Options) (*Index, error) {
 	opened, err := bleve.Open(o.Dir)
 	switch {
@@ -79,7 +80,7 @@ func Open(o Options) (*Index, error) {
 		if err == nil && string(of) == format {
 			return &Index{o: o, bleve: opened}, nil
 		}
-		o.Logger.Warn("the index is of another program: it is rebuilt")
+		o.Logger.Warn("the index has another format: it is rebuilt")
 		if err := errors.Join(err, opened.Close()); err != nil {
 			return nil, fmt.Errorf("index: %w", err)
 		}
@@ -102,7 +103,7 @@ func none(err error) bool {
 	return errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing)
 }
 
-// OpenToSearch opens the index that is there, without a change. Its error is ErrNone if there is none.
+// OpenToSearch opens an existing index without changing it. Its error is ErrNone if there is none.
 func OpenToSearch(o Options) (*Index, error) {
 	opened, err := bleve.OpenUsing(o.Dir, map[string]any{"read_only": true})
 	if none(err) {
@@ -114,10 +115,10 @@ func OpenToSearch(o Options) (*Index, error) {
 	return &Index{o: o, bleve: opened}, nil
 }
 
-// Close closes the index. Nobody may use it any more.
+// Close closes the index, which must not be in use.
 func (x *Index) Close() error { return x.bleve.Close() }
 
-// empty returns an empty index in place of what is in a folder.
+// empty replaces the content of a folder by an empty index and returns it.
 func empty(dir string) (bleve.Index, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
@@ -139,12 +140,12 @@ func empty(dir string) (bleve.Index, error) {
 	return made, nil
 }
 
-// renew puts an empty index in place of this one.
+// renew replaces this index by an empty one.
 func (x *Index) renew() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.bleve.Close(); err != nil {
-		x.o.Logger.Warn("the old index does not close", "error", err)
+		x.o.Logger.Warn("the old index cannot be closed", "error", err)
 	}
 	made, err := empty(x.o.Dir)
 	if err != nil {
@@ -160,7 +161,7 @@ func (x *Index) gone() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// entry is a page as it is indexed.
+// entry is the document of a page.
 type entry struct {
 	Title    string    `json:"title"`
 	Text     string    `json:"text"`
@@ -169,16 +170,16 @@ type entry struct {
 	Changed  time.Time `json:"changed"`
 }
 
-// inWords names the analysis of a text: its words as Unicode parts them, in lower case, none left out.
+// inWords names the analysis of a text: its words by Unicode's rules, in lower case, without stop words.
 const inWords = "words"
 
-// newMapping says which fields there are and how they are taken apart.
+// newMapping returns the fields and their analysis.
 func newMapping() (mapping.IndexMapping, error) {
 	words, whole, when := bleve.NewTextFieldMapping(), bleve.NewTextFieldMapping(), bleve.NewDateTimeFieldMapping()
 	words.Analyzer, words.IncludeInAll = inWords, false
 	whole.Analyzer, whole.IncludeInAll, whole.IncludeTermVectors = keyword.Name, false, false
 	when.IncludeInAll = false
-	words.DocValues, whole.DocValues, when.DocValues = false, false, false // nothing is sorted or counted by a field
+	words.DocValues, whole.DocValues, when.DocValues = false, false, false // no search sorts or counts by a field
 	page := bleve.NewDocumentStaticMapping()
 	page.AddFieldMappingsAt("title", words)
 	page.AddFieldMappingsAt("text", words)
@@ -195,7 +196,7 @@ func newMapping() (mapping.IndexMapping, error) {
 // Run keeps the index up to date until ctx ends.
 func (x *Index) Run(ctx context.Context) error { return x.keep(ctx, true) }
 
-// CatchUp brings the index up to date, unless ctx ends before. It is for a crawl that has ended, after Run.
+// CatchUp brings the index up to date, unless ctx ends first. Call it after Run, when the crawl has ended.
 func (x *Index) CatchUp(ctx context.Context) error { return x.keep(ctx, false) }
 
 func (x *Index) keep(ctx context.Context, on bool) error {
@@ -219,7 +220,7 @@ func (x *Index) keep(ctx context.Context, on bool) error {
 	}
 }
 
-// follow reads the log from the mark on, and waits for more if it is to go on.
+// follow reads the log from the mark on. If on is set it waits for more.
 func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error {
 	mark, err := x.bleve.GetInternal(markKey)
 	if err != nil {
@@ -272,8 +273,8 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 	}
 }
 
-// take brings the index up to what the entries say of their pages, and its mark to the place in the same step. When
-// the texts are long it takes several steps, and the mark comes with the last.
+// take indexes the pages of the entries, and moves the mark in the same batch. If the texts are long it writes
+// several batches, and the last one moves the mark.
 func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.Entry, reached feed.Place) error {
 	batch := x.bleve.NewBatch()
 	bytes := 0
@@ -309,10 +310,10 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 	return nil
 }
 
-// errUnwanted says that a page is not to be in the index.
-var errUnwanted = errors.New("index: not wanted")
+// errUnwanted says that a page must not be in the index.
+var errUnwanted = errors.New("index: the page must not be indexed")
 
-// page returns what is indexed of the page of an entry: its last version.
+// page returns the index entry of a page: its last version.
 func (x *Index) page(ctx context.Context, texts *stored.Reader, e feed.Entry) (*entry, error) {
 	row, err := x.o.Store.Page(e.Partition, e.Fingerprint)
 	if err != nil {

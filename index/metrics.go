@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Collector returns the Prometheus metrics of an index, read off at each scrape. There are none while it returns nil.
+// Collector returns the Prometheus metrics of an index, read at each scrape. While index returns nil there are none.
 func Collector(index func() *Index) prometheus.Collector { return collector{index} }
 
 type collector struct{ index func() *Index }

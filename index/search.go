@@ -16,9 +16,9 @@ import (
 	"freshet/weburl"
 )
 
-// A Query says which pages are searched. Zero values are no filters.
+// A Query says which pages to find. Zero values do not filter.
 type Query struct {
-	Words         string // every one of them; "in quotes" a phrase, -word without it
+	Words         string // all of them; "in quotes" a phrase, -word excludes a word
 	Site          weburl.Site
 	Language      string
 	Since, Before time.Time // of the last change
@@ -29,19 +29,19 @@ type Query struct {
 type Hit struct {
 	Page     store.PageAt
 	Title    string
-	Snippet  string // of the text, what was found between « and »
+	Snippet  string // of the text, with the words found between « and »
 	Score    float64
 	Language string
 }
 
 const (
 	longestQuery   = 32 // words and phrases
-	titleCounts    = 3  // times as much as the text
+	titleCounts    = 3  // times the weight of the text
 	snippetLength  = 320
-	searchedBeyond = 4 // times as many are looked at as are wanted, for those that may no longer be shown
+	searchedBeyond = 4 // times the wanted number, because some may no longer be shown
 )
 
-// Search returns the pages that a query finds, the best first.
+// Search returns the pages that match a query, the best first.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	wants, err := q.build()
 	if err != nil {
@@ -84,7 +84,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return hits, nil
 }
 
-// ask returns what Bleve finds, whether it may be shown or not.
+// ask returns the matches in Bleve, including pages that may not be shown.
 func (x *Index) ask(ctx context.Context, wants query.Query, size, from int) (search.DocumentMatchCollection, error) {
 	request := bleve.NewSearchRequestOptions(wants, size, from, false)
 	request.Fields = []string{"title", "language"}
@@ -95,8 +95,8 @@ func (x *Index) ask(ctx context.Context, wants query.Query, size, from int) (sea
 	return found.Hits, nil
 }
 
-// snippets returns what was found in the text of each page. It asks again for these pages alone: to highlight, Bleve
-// reads where the words stand in every page that has them.
+// snippets returns a snippet of each page. It searches again among these pages only, because to highlight, Bleve
+// reads the positions of the words in every page that has them.
 func (x *Index) snippets(ctx context.Context, wants query.Query, ids []string) (map[string]string, error) {
 	request := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(bleve.NewDocIDQuery(ids), wants), len(ids), 0, false)
 	request.Highlight = bleve.NewHighlightWithStyle("html")
@@ -112,7 +112,7 @@ func (x *Index) snippets(ctx context.Context, wants query.Query, ids []string) (
 	return snippets, nil
 }
 
-// hit asks the store about a page that was found; ok is false if it may not be shown.
+// hit reads a found page from the store. ok is false if it may not be shown.
 func (x *Index) hit(match *search.DocumentMatch) (hit Hit, ok bool, err error) {
 	u, err := weburl.Parse(match.ID)
 	if err != nil {
@@ -144,11 +144,11 @@ func snippet(fragments []string) string {
 	return text
 }
 
-// ErrQuery matches the errors of queries that say nothing, or too much.
+// ErrQuery matches the errors of queries without a word or with too many.
 var ErrQuery = errors.New("index: not a query")
 
-// build makes what Bleve is asked: for the pages that have all words, and for those that have them all in the title,
-// which are looked at also where the others are too many.
+// build makes the query for Bleve: pages with all words, and pages with all words in the title. The latter are
+// searched even if there are too many of the former.
 func (q Query) build() (query.Query, error) {
 	anywhere, err := q.in("title", "text")
 	if err != nil {
@@ -158,8 +158,7 @@ func (q Query) build() (query.Query, error) {
 	return bleve.NewDisjunctionQuery(first{anywhere}, first{titled}), err
 }
 
-// in asks for the pages that have each word in one of the fields. Words are taken as they are: nothing in them is a
-// pattern.
+// in returns a query for the pages with each word in one of the fields. Words are literal: they contain no patterns.
 func (q Query) in(fields ...string) (query.Query, error) {
 	terms := termsOf(q.Words)
 	if len(terms) > longestQuery {
@@ -208,7 +207,7 @@ type term struct {
 	without bool
 }
 
-// in asks for the term in a field.
+// in returns a query for the term in a field.
 func (t term) in(field string) query.Query {
 	boost := 1.0
 	if field == "title" {
@@ -227,7 +226,7 @@ func (t term) in(field string) query.Query {
 	return q
 }
 
-// termsOf takes the words of a query apart.
+// termsOf splits a query into words and phrases.
 func termsOf(words string) (terms []term) {
 	for words = strings.TrimSpace(words); words != ""; words = strings.TrimSpace(words) {
 		t := term{}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// isFrame reports whether an element says by its tag or role that it is navigation, or the head or foot of a site.
+// isFrame reports whether an element is navigation, or the head or foot of a site, by its tag or role.
 func isFrame(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
@@ -19,7 +19,7 @@ func isFrame(n *html.Node) bool {
 	return n.DataAtom == atom.Nav || n.DataAtom == atom.Footer
 }
 
-// isChrome reports whether an element says by its tag or role that it holds no main text.
+// isChrome reports whether an element has no main text, by its tag or role.
 func isChrome(n *html.Node) bool {
 	if isFrame(n) {
 		return true
@@ -40,7 +40,7 @@ func isChrome(n *html.Node) bool {
 	return false
 }
 
-// chromeNames are the parts of class and id names that say what is not the text of a page.
+// chromeNames are parts of class and id names of elements without main text.
 var chromeNames = []string{
 	"nav", "menu", "footer", "sidebar", "breadcrumb", "cookie", "consent", "banner", "share", "social", "related", "newsletter",
 	"subscribe", "popup", "modal", "promo", "advert", "skip-", "toolbar", "pagination", "login", "signup", "recommend", "widget",
@@ -48,7 +48,7 @@ var chromeNames = []string{
 	"sr-only", "screen-reader", "visually",
 }
 
-// hasChromeName reports whether the names of an element say that it holds no main text.
+// hasChromeName reports whether an element has no main text, by its class and id names.
 func hasChromeName(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
@@ -79,8 +79,8 @@ const (
 	littleNamed = 300 // bytes; an element with so few is believed on any page
 )
 
-// measure returns the elements that hold no main text by their names. What a page says to browsers without scripts
-// becomes part of it if that is more than what it says to others.
+// measure returns the elements without main text by their names. If a page has more text for browsers without scripts
+// than for others, measure makes that text part of the page.
 func measure(tree *html.Node) map[*html.Node]bool {
 	m := measurer{named: map[*html.Node]int{}}
 	page := m.measure(tree)
@@ -99,7 +99,7 @@ func measure(tree *html.Node) map[*html.Node]bool {
 	return believed
 }
 
-// measurer counts bytes of text outside of links and of what is no main text for certain.
+// measurer counts bytes of text, without links and elements that certainly have no main text.
 type measurer struct {
 	named     map[*html.Node]int
 	noscript  int

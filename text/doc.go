@@ -1,28 +1,26 @@
-// Package text reads what a page says: its title, its main text, as Markdown too, who wrote it, when, and in which
-// language.
+// Package text reads the text of pages: title, main text (also as Markdown), author, date and language.
 //
-// A Page is a document taken apart into blocks: runs of text that no element of layout parts. A library finds the main
-// text of one page alone. What it cannot know is what repeats across the pages of a site: navigation, footers, lines
-// such as "last modified". A Site learns that. It counts the blocks of the pages that it is shown, by their text and by
-// their place in the document, in bounded memory. When it has seen enough pages, what repeats is left out and all the
-// rest is main text.
+// A Page is a document divided into blocks: runs of text without layout elements inside. A library finds the main
+// text of a single page. It cannot know what repeats across the pages of a site: navigation, footers, lines such as
+// "last modified". A Site learns that. It counts the blocks of pages, by their text and by their place in the
+// document, in bounded memory. When it has seen enough pages, repeated blocks are left out and the rest is main text.
 //
 // # What repeats
 //
-// A block counts as boilerplate in one of four ways. The page says by tags or roles that it is navigation, a head or a
-// foot; or by names, and half of the pages have such a block in the same place. Its text, with numbers made alike,
-// stands on a tenth of the pages. Or it stands at the margin of the page, above or below everything that is the page's
-// own, has a number in it, and a block that begins with the same two words stands in the same place on half of the
-// pages. Or it is at the margin and mostly links, and there are links in the same place on half of the pages. Inside of
-// the page a repeated block of fewer than eight words is kept unless it is one of several links in a row: headings such
-// as "See also" belong to the text.
+// A block is boilerplate in one of four cases. First, by tags or roles it is navigation, a head or a foot; or by
+// names, if half of the pages have such a block in the same place. Second, its text, ignoring numbers, is on a tenth
+// of the pages. Third, it is at the margin of the page, above or below the page's own text, contains a number, and
+// half of the pages have a block with the same first two words in the same place. Fourth, it is at the margin, is
+// mostly links, and half of the pages have links in the same place. Within the page, a repeated block of fewer than
+// eight words is kept, unless it is one of several links in a row: headings such as "See also" belong to the text.
 //
 // # A page alone
 //
-// Where the site is not known, the page's own words decide: which parts it says are no main text (chrome.go), and
-// whether it is a thread, an article or something else (kind.go). Threads are their posts, articles what the library
-// finds, all others the blocks that are left (extractor.go): for them the library is asked for title, author and date
-// alone. It guesses the language of all text that it finds, which is a fifth of its work.
+// While the site is unknown, the page's own markup decides: which parts are not main text (chrome.go), and whether
+// the page is a thread, an article or something else (kind.go). The text of a thread is its posts. The text of an
+// article is what the library finds. The text of other pages is the remaining blocks (extractor.go); for these, the
+// library finds only title, author and date. The library detects the language of all text that it finds, which is a
+// fifth of its work.
 //
 // # Near-duplicates
 //
@@ -31,9 +29,9 @@
 //
 // # Limits
 //
-// Pages are hostile. A document is read up to Limits.Bytes and Limits.Blocks, and the library is asked only up to
-// Limits.Nodes and until the context ends. After that, and after a panic of it, the blocks alone decide. One page that
-// the library does not come back from costs a goroutine until it does; no second one is begun meanwhile.
+// Pages are hostile. A document is read up to Limits.Bytes and Limits.Blocks. The library reads only documents up to
+// Limits.Nodes, and only until the context ends. If it fails, panics or is too slow, the blocks alone decide. A page
+// on which the library hangs costs one goroutine until it returns; no second call starts meanwhile.
 //
 // Start reading at page.go, then chrome.go, kind.go, site.go, extractor.go, signature.go.
 package text

@@ -21,7 +21,7 @@ import (
 	"freshet/weburl"
 )
 
-// A Document is what a version says.
+// A Document is the text of a version.
 type Document struct {
 	Title    string    // at most 1 KiB, as the byline
 	Byline   string    // who wrote it; "" if unknown
@@ -29,28 +29,29 @@ type Document struct {
 	Language string    // ISO 639-1; "" if unknown
 	Text     string    // main text, a block a line, headings among them
 	Markdown string    // of the main text; "" unless requested
-	Model    bool      // what repeats across the site was left out
+	Model    bool      // without text that repeats across the site
 }
 
-// An Extractor makes documents of pages. It is not safe for concurrent use. Close waits for what it has begun.
+// An Extractor makes documents of pages. It is not safe for concurrent use. Close waits for a running call of the
+// library.
 type Extractor struct {
 	limits  Limits
-	library chan struct{} // holds one token while no call of the library is under way
+	library chan struct{} // has a token while no call of the library is running
 }
 
-// NewExtractor returns an extractor that keeps to the limits.
+// NewExtractor returns an extractor with these limits.
 func NewExtractor(limits Limits) *Extractor {
 	e := &Extractor{limits: limits.orDefault(), library: make(chan struct{}, 1)}
 	e.library <- struct{}{}
 	return e
 }
 
-// Close waits until the library has come back.
+// Close waits until the library has returned.
 func (e *Extractor) Close() { <-e.library }
 
-// Read returns what a page says. It uses the page up: show it to a Site before. own is its URL. site may be nil; one
-// that knows too little yet is of no use. With markdown the text comes as Markdown too. The context bounds how long the
-// library is waited for.
+// Read returns the document of a page. It consumes the page: call Site.Learn before. own is the page's URL. site may
+// be nil; it counts only if it is Ripe. With markdown, the document also has Markdown. Read waits for the library
+// until ctx ends.
 func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Site, markdown bool) Document {
 	d := Document{Title: p.title}
 	kept, known := p.kept(site)
@@ -77,8 +78,8 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	return d
 }
 
-// Brief returns what a page says, without author and date. If the site is known, it does not use the library, which
-// is most of the work.
+// Brief is Read without author and date. If the site is Ripe, it does not call the library, which saves most of the
+// work.
 func (e *Extractor) Brief(ctx context.Context, p *Page, own weburl.URL, site *Site) Document {
 	kept, known := p.kept(site)
 	if !known {
@@ -89,16 +90,16 @@ func (e *Extractor) Brief(ctx context.Context, p *Page, own weburl.URL, site *Si
 }
 
 const (
-	// so little of what the library finds is not believed: of a short page it takes all, what is hidden too
+	// the least text that counts if the library finds it: on a short page it takes everything, even hidden text
 	fewBytes = 300
 
-	// An article is read by the library, unless the paragraphs that are kept have more than so many times its text. Of
-	// what says that it is something else too the blocks are kept, unless the library agrees except for a fifth.
+	// The library reads an article, unless the kept paragraphs have more than this many times its text. For
+	// pages that claim to be something else too, the kept blocks count, unless the library agrees but for a fifth.
 	articleTimes = 3
 	agreeTenths  = 12
 )
 
-// believes reports whether what the library has found is the main text, rather than the blocks that are kept.
+// believes reports whether the library's text is the main text, rather than the kept blocks.
 func (p *Page) believes(found string, kept []bool) bool {
 	whole, paragraphs := measured(p.blocks, kept)
 	switch {
@@ -110,7 +111,7 @@ func (p *Page) believes(found string, kept []bool) bool {
 	return whole*10 <= len(found)*agreeTenths && len(found)*10 <= whole*agreeTenths
 }
 
-// measured returns the bytes of the blocks that are kept, and of the paragraphs among them.
+// measured returns the bytes of the kept blocks, and of the paragraphs among them.
 func measured(blocks []block, kept []bool) (whole, paragraphs int) {
 	const shortest = 80 // bytes of a paragraph
 	for i := range blocks {
@@ -126,8 +127,8 @@ func measured(blocks []block, kept []bool) (whole, paragraphs int) {
 	return whole, paragraphs
 }
 
-// ask has the library read the page; if not whole, then its title, author and date alone. The tree of the page is only
-// of use after that if it is kept. ask returns nil if the library cannot, fails, or takes too long.
+// ask calls the library for the page, or only for title, author and date unless whole is set. Unless keep is set, the
+// library consumes the page's tree. ask returns nil if the library is busy, fails, or takes too long.
 func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole, keep bool) *trafilatura.ExtractResult {
 	if p.nodes > e.limits.Nodes {
 		return nil
@@ -135,7 +136,7 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole, kee
 	select {
 	case <-e.library:
 	default:
-		return nil // it has not come back from another page
+		return nil // it still works on another page
 	}
 	tree := p.tree
 	if keep {
@@ -145,7 +146,7 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole, kee
 	answer := make(chan *trafilatura.ExtractResult, 1)
 	go func() {
 		found := contained(tree, own, whole)
-		e.library <- struct{}{} // before the answer: a caller that has it may ask again at once
+		e.library <- struct{}{} // first: with the answer, the caller may call ask again at once
 		answer <- found
 	}()
 	select {
@@ -156,7 +157,7 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole, kee
 	}
 }
 
-// contained is the library's answer, nil if it fails in any way.
+// contained returns the library's result, or nil if it fails in any way.
 func contained(tree *html.Node, own weburl.URL, whole bool) (found *trafilatura.ExtractResult) {
 	defer func() {
 		if recover() != nil {
@@ -178,7 +179,7 @@ func contained(tree *html.Node, own weburl.URL, whole bool) (found *trafilatura.
 	return found
 }
 
-// clone copies a tree: the library takes apart what it is given. The parser bounds the depth.
+// clone copies a tree, because the library changes its argument. The parser bounds the depth.
 func clone(n *html.Node) *html.Node {
 	out := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: append([]html.Attribute(nil), n.Attr...)}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -187,7 +188,7 @@ func clone(n *html.Node) *html.Node {
 	return out
 }
 
-// strip removes the elements that the library does not read, and what is for browsers without scripts.
+// strip removes the elements that the library does not read, and those for browsers without scripts.
 func strip(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -200,7 +201,7 @@ func strip(n *html.Node) {
 	}
 }
 
-// unread reports whether an element has nothing that the library reads. It reads data in scripts.
+// unread reports whether the library reads nothing in an element. It reads data in scripts.
 func unread(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Noscript, atom.Style, atom.Svg, atom.Template:
@@ -211,7 +212,7 @@ func unread(n *html.Node) bool {
 	return false
 }
 
-// kept returns for every block whether it is main text, and whether the site has said so.
+// kept returns for every block whether it is main text. known reports whether the site decided.
 func (p *Page) kept(site *Site) (kept []bool, known bool) {
 	kept = make([]bool, len(p.blocks))
 	if known = site.Ripe(); known {
@@ -230,8 +231,8 @@ func (p *Page) kept(site *Site) (kept []bool, known bool) {
 	return kept, false
 }
 
-// keepMain keeps what does not look like navigation: of the main part only, if that has more than half of it; and no
-// blocks of links, unless they are more than half of what is left.
+// keepMain keeps the blocks that do not look like navigation. If more than half of their text is in the main part, it
+// keeps only that part. It drops blocks of links, unless they are more than half of the rest.
 func (p *Page) keepMain(kept []bool) {
 	whole, main := 0, 0
 	for i := range p.blocks {
@@ -264,7 +265,7 @@ func (p *Page) keepMain(kept []bool) {
 	}
 }
 
-// isLinks reports whether a block is links and no heading.
+// isLinks reports whether a block consists mostly of links and is not a heading.
 func (b *block) isLinks() bool { return !b.heading && b.mostlyLinks() }
 
 // keepPosts keeps the posts of a thread and its first heading.
@@ -278,8 +279,8 @@ func (p *Page) keepPosts(kept []bool) {
 	}
 }
 
-// isThread reports whether a page is posts by several people: it has two or more, they have a good part of its text,
-// and it does not say that it is something else.
+// isThread reports whether a page consists of posts by several people: it has at least two, they have a large part of
+// its text, and it does not claim to be something else.
 func (p *Page) isThread() bool {
 	const part = 4
 	if p.posts < 2 || p.kind.isArticle() || p.kind.faq {
@@ -298,7 +299,7 @@ func (p *Page) isThread() bool {
 	return posts*part > whole
 }
 
-// plain returns the blocks that are kept, a line each.
+// plain returns the kept blocks, one per line.
 func plain(blocks []block, kept []bool) string {
 	var b strings.Builder
 	for i := range blocks {
@@ -313,7 +314,7 @@ func plain(blocks []block, kept []bool) string {
 	return b.String()
 }
 
-// prune takes the text of the blocks that are not kept out of the tree.
+// prune removes the text of the other blocks from the tree.
 func prune(p *Page, kept []bool) {
 	for i := range p.blocks {
 		if kept[i] {
@@ -326,7 +327,7 @@ func prune(p *Page, kept []bool) {
 	sweep(p.tree)
 }
 
-// sweep removes the elements in which neither text nor an image is left. It returns whether n is one.
+// sweep removes elements without text and images. It reports whether n is one.
 func sweep(n *html.Node) (bare bool) {
 	bare = n.DataAtom != atom.Img && (n.Type != html.TextNode || strings.TrimSpace(n.Data) == "")
 	for c := n.FirstChild; c != nil; {
@@ -341,7 +342,7 @@ func sweep(n *html.Node) (bare bool) {
 	return bare
 }
 
-// toMarkdown returns a tree as Markdown, "" if that cannot be.
+// toMarkdown returns a tree as Markdown, or "" if that fails.
 func toMarkdown(tree *html.Node, own weburl.URL) (out string) {
 	if tree == nil {
 		return ""
@@ -359,22 +360,21 @@ func toMarkdown(tree *html.Node, own weburl.URL) (out string) {
 	return string(bytes.TrimSpace(markdown))
 }
 
-// How much of a text is looked at to tell its language, and to check what the page says of it, in bytes.
+// How many bytes of a text are used to detect its language, and to check the language that the page states.
 const (
 	shownToLanguage = 2 << 10
 	shownToCheck    = 512
 )
 
-// common are the languages that are checked: the most used, so that a page that says by mistake that it is in one of
-// them is seldom believed.
+// common are the most used languages. A page that wrongly claims to be in one of them is seldom believed.
 var common = map[whatlanggo.Lang]bool{
 	whatlanggo.Arb: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Fra: true, whatlanggo.Hin: true,
 	whatlanggo.Ita: true, whatlanggo.Nld: true, whatlanggo.Pes: true, whatlanggo.Pol: true, whatlanggo.Por: true,
 	whatlanggo.Rus: true, whatlanggo.Spa: true, whatlanggo.Ukr: true,
 }
 
-// languageOf returns the language of a text. It is what the page says if the text begins like that language and like
-// none of the other common ones; or if the text is too short to tell. Else it is what the text looks like.
+// languageOf returns the language of a text. It is the stated one if the beginning of the text looks like it and like
+// no other common one, or if the text is too short to tell. Otherwise it is the detected one.
 func languageOf(said, text string) string {
 	code, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(said)), "-")
 	if len(code) != 2 {
@@ -386,7 +386,7 @@ func languageOf(said, text string) string {
 	return cmp.Or(detect(text, shownToLanguage, whatlanggo.Options{}), code)
 }
 
-// detect returns the language that the first bytes of a text are in, "" if that cannot be told reliably.
+// detect returns the language of the first bytes of a text, or "" if it is not reliable.
 func detect(text string, shown int, among whatlanggo.Options) string {
 	if len(text) > shown {
 		text = strings.ToValidUTF8(text[:shown], "")
@@ -397,8 +397,8 @@ func detect(text string, shown int, among whatlanggo.Options) string {
 	return ""
 }
 
-// titleOf returns the title that the library has found if the title element has it too, beside the name of the site;
-// else the element's.
+// titleOf returns the library's title if the title element contains it, possibly with the name of the site. Otherwise
+// it returns the element's text.
 func titleOf(found, element string) string {
 	if found = short(fold(found)); found != "" && (element == "" || strings.Contains(element, found)) {
 		return found
@@ -417,18 +417,18 @@ func short(name string) string {
 	return name
 }
 
-// Plain returns what a document of plain text says.
+// Plain returns the Document of a plain text.
 func Plain(document []byte) Document {
 	said := strings.TrimSpace(strings.ToValidUTF8(string(document), "\uFFFD"))
 	title, _, _ := strings.Cut(said, "\n")
-	const longest = 200 // bytes of a first line that is a title
+	const longest = 200 // bytes of a first line that counts as a title
 	if len(title) > longest {
 		title = ""
 	}
 	return Document{Title: strings.TrimSpace(title), Text: said, Markdown: said, Language: languageOf("", said)}
 }
 
-// Called returns the document with a title and a byline that it has beside its text; an empty title is not taken.
+// Called returns the document with this title, unless it is empty, and this byline.
 func (d Document) Called(title, byline string) Document {
 	if title = short(fold(title)); title != "" {
 		d.Title = title
@@ -437,7 +437,7 @@ func (d Document) Called(title, byline string) Document {
 	return d
 }
 
-// Main returns the main text by the blocks alone, without the library: it is for many pages.
+// Main returns the main text from the blocks alone, without the library. It is fast enough for many pages.
 func (p *Page) Main(site *Site) string {
 	kept, _ := p.kept(site)
 	return plain(p.blocks, kept)

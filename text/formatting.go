@@ -14,7 +14,7 @@ import (
 // while a document is parsed, these have other names. The element a may keep its own: the parser has one open at a
 // time.
 
-// formats are the elements that the parser opens again.
+// formats are the elements that the parser reopens.
 var formats = map[string]bool{
 	"b": true, "big": true, "code": true, "em": true, "font": true, "i": true, "nobr": true, "s": true, "small": true,
 	"strike": true, "strong": true, "tt": true, "u": true,
@@ -39,10 +39,11 @@ func isFormat(tag []byte) bool {
 	return formats[string(lower[:end])]
 }
 
-// unknown begins the names of these elements while a document is parsed.
+// unknown is the prefix of the names of these elements while a document is parsed.
 const unknown = "x-"
 
-// parse returns the tree of a document in UTF-8. It has at most some times as many nodes as the document has tags.
+// parse returns the tree of a document in UTF-8. Its number of nodes is at most a small multiple of the document's
+// tags.
 func parse(document []byte) (*html.Node, error) {
 	tree, err := html.ParseWithOptions(bytes.NewReader(rename(document)), html.ParseOptionEnableScripting(false))
 	if err != nil {
@@ -61,8 +62,8 @@ func parse(document []byte) (*html.Node, error) {
 	return tree, nil
 }
 
-// rename gives the elements that format their other names, wherever a document may seem to have a tag: what is a tag
-// and what is text the parser alone can tell.
+// rename gives formatting elements their other names, wherever a document may have a tag: only the parser can tell a
+// tag from text.
 func rename(document []byte) []byte {
 	out := make([]byte, 0, len(document)+len(document)/16)
 	for {
@@ -81,10 +82,10 @@ func rename(document []byte) []byte {
 	}
 }
 
-// renamed finds where text has a name that rename has put there.
+// renamed matches names in text that rename has put there.
 var renamed = regexp.MustCompile(`(</?)` + unknown + `([a-zA-Z]+[\s/>])`)
 
-// named undoes in text what rename has done.
+// named undoes rename in text.
 func named(said string) string {
 	if !strings.Contains(said, "<"+unknown) && !strings.Contains(said, "</"+unknown) {
 		return said

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A kind is what a page says that it is, in the words of schema.org and Open Graph.
+// A kind is the type that a page states, in terms of schema.org and Open Graph.
 type kind struct {
 	article bool
 	other   bool // a product, a thread or a list of questions, whatever else it says
 	faq     bool // questions with answers by one writer
-	parts   int  // elements that say that they are an article
+	parts   int  // elements that are marked as an article
 }
 
-// saysArticle reports whether the page says that it is an article, by its kind or by one element that holds it.
+// saysArticle reports whether the page states that it is an article, by its type or by exactly one article element.
 func (k *kind) saysArticle() bool { return k.article || k.parts == 1 }
 
 // isArticle reports whether the page is an article and nothing else.
@@ -25,7 +25,7 @@ func (k *kind) isArticle() bool { return k.saysArticle() && !k.other && !k.faq }
 // typed finds the types of JSON-LD.
 var typed = regexp.MustCompile(`"@type"\s*:\s*\[?\s*"(\w+)"`)
 
-// see reads what an element says about the kind of the page.
+// see reads the statements of an element about the page's type.
 func (k *kind) see(n *html.Node) {
 	switch n.DataAtom {
 	case atom.Article:
@@ -63,7 +63,7 @@ func (k *kind) named(name string) {
 	}
 }
 
-// postNames are the classes of the bodies of posts in the programs that most forums run on.
+// postNames are the classes of the bodies of posts in the usual forum programs.
 var postNames = map[string]bool{
 	"bbWrapper": true, "cooked": true, "ipsType_richText": true, "message-body": true, "post-body": true, "post-content": true,
 	"post-text": true, "post_body": true, "post_message": true, "postbody": true, "s-prose": true, "usertext-body": true,

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Limits bound what is read of a document. Zero values mean the defaults.
+// Limits bounds the reading of a document. Zero values mean the defaults.
 type Limits struct {
 	Bytes  int64 // of the document, as UTF-8; default 8 MiB
 	Blocks int   // default 20,000
-	Nodes  int   // of a document that the library is asked about; default 100,000
+	Nodes  int   // of a document for the library; default 100,000
 }
 
 func (l Limits) orDefault() Limits {
@@ -35,10 +35,10 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// MaxBytes returns the bound in force of the bytes of a document.
+// MaxBytes returns the largest number of bytes of a document, with the default applied.
 func (l Limits) MaxBytes() int64 { return l.orDefault().Bytes }
 
-// ErrUnreadable matches the errors of documents of which no text can be read.
+// ErrUnreadable matches the errors of documents without readable text.
 var ErrUnreadable = errors.New("text: unreadable")
 
 // A Page is an HTML document divided into blocks. Not for concurrent use.
@@ -49,31 +49,32 @@ type Page struct {
 	kind   kind
 	posts  int    // bodies of posts
 	title  string // of the title element
-	lang   string // that the page says it is in
+	lang   string // language that the page states
 }
 
 // block is a run of text without layout elements in it.
 type block struct {
 	text    string // white space folded
 	pieces  []*html.Node
-	links   int    // bytes of the text that stand in links
+	links   int    // bytes of the text in links
 	words   int    // counted up to fewWords
 	place   uint64 // hash of the tags and classes above it
 	heading bool
 	post    bool // in the body of a post
-	main    bool // in what the page says is its main part
-	frame   bool // in what the page says is navigation, or the head or foot of its site
+	main    bool // in the main part, by the page's markup
+	frame   bool // in navigation, or the head or foot of the site, by the page's markup
 	chrome  bool // by its tags or names it is navigation, a footer and the like
 	pre     bool
 }
 
-// fewWords is where the words of a block are counted no further.
+// fewWords is up to how many the words of a block are counted.
 const fewWords = 8
 
-// mostlyLinks reports whether at least three quarters of the block are links. The rest is taken to be separators.
+// mostlyLinks reports whether at least three quarters of the block are links. The rest is probably separators.
 func (b *block) mostlyLinks() bool { return b.links*4 >= len(b.text)*3 }
 
-// Parse takes an HTML document apart. The content type may name the character set. Its error is ErrUnreadable.
+// Parse divides an HTML document into blocks. The content type may name the character set. Its error is
+// ErrUnreadable.
 func Parse(contentType string, document []byte, limits Limits) (*Page, error) {
 	limits = limits.orDefault()
 	decoded, err := charset.NewReader(bytes.NewReader(document), contentType)
@@ -114,7 +115,7 @@ type walker struct {
 	pre     bool
 }
 
-// around is what surrounds a node.
+// around holds the properties of the elements around a node.
 type around struct{ link, post, main, frame, chrome bool }
 
 // walk visits a node and those below it. The parser bounds their depth.
@@ -208,7 +209,7 @@ func (w *walker) end() {
 	}
 }
 
-// phrasing are the elements that part no block.
+// phrasing are the elements that do not divide a block.
 var phrasing = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Big: true, atom.Cite: true,
 	atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true,
@@ -274,7 +275,7 @@ func below(place uint64, n *html.Node) uint64 {
 		return place
 	}
 	if n.DataAtom == atom.Html || n.DataAtom == atom.Body {
-		return place // their classes say what page it is
+		return place // their classes depend on the page
 	}
 	name := n.Data + "." + alike(attribute(n, "class"))
 	return xxh3.HashStringSeed(name, place)
@@ -283,7 +284,7 @@ func below(place uint64, n *html.Node) uint64 {
 // fold makes every run of white space one space, with none at the ends.
 func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// alike makes texts that differ in numbers and case alone the same.
+// alike makes texts equal that differ only in numbers and case.
 func alike(text string) string {
 	var b strings.Builder
 	digits := false
@@ -301,7 +302,7 @@ func alike(text string) string {
 	return b.String()
 }
 
-// firstWords returns up to two words that a text begins with, made alike.
+// firstWords returns up to two words at the start of a text, made alike.
 func firstWords(text string) string {
 	const longest = 64 // bytes
 	if len(text) > longest {

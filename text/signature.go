@@ -23,12 +23,12 @@ const (
 	compared = 32
 )
 
-// A Signature is a MinHash of the runs of four words of a text, of which a byte each is kept (Broder 1997, "On the
-// resemblance and containment of documents"; Li, König 2010, "b-bit minwise hashing"). The zero value is that of a text
+// A Signature is a MinHash of the runs of four words of a text, one byte per hash (Broder 1997, "On the resemblance
+// and containment of documents"; Li, König 2010, "b-bit minwise hashing"). The zero value stands for a text that is
 // too short to compare.
 type Signature [hashes]byte
 
-// fewestShingles is what a text needs to be compared.
+// fewestShingles is the least number of runs of a text that can be compared.
 const fewestShingles = 8
 
 // Sign returns the signature of a text, in time linear in its length.
@@ -66,7 +66,7 @@ func Sign(said string) (sig Signature) {
 	return sig
 }
 
-// Near reports whether two texts share so much that one is a copy of the other, except for details.
+// Near reports whether two texts are near-duplicates.
 func (s *Signature) Near(other *Signature) bool {
 	same := 0
 	for i := range s {
@@ -77,9 +77,9 @@ func (s *Signature) Near(other *Signature) bool {
 	return same >= alikeHashes && *s != Signature{}
 }
 
-// Clusters groups signatures that are Near: cluster[i] is the least index of the group of signature i. Signatures of no
-// text are alone. It takes 16 bytes a signature beside the signatures, and O(n log n) time: band by band the signatures
-// are sorted by the bytes of the band, and those with the same are compared.
+// Clusters groups signatures that are Near: cluster[i] is the least index of the group of signature i. A zero
+// signature is alone in its group. Clusters takes 16 bytes per signature, apart from the signatures, and O(n log n)
+// time: for each band, it sorts the signatures by the bytes of the band and compares those with equal bytes.
 func Clusters(signatures []Signature) (cluster []int) {
 	parent := make([]int32, len(signatures))
 	for i := range parent {
@@ -119,7 +119,7 @@ func Clusters(signatures []Signature) (cluster []int) {
 	return cluster
 }
 
-// join puts those of a bucket together that are near one of its first members in other clusters.
+// join merges the clusters of signatures in a bucket that are near one of its first members of other clusters.
 func join(bucket []int32, signatures []Signature, root func(int32) int32, parent []int32) {
 	var leaders []int32
 	for _, i := range bucket {

@@ -10,18 +10,18 @@ const (
 	ripe        = 8  // pages, after which a site is known
 	fewestPages = 4  // on which a block repeats
 	everySite   = 10 // a block repeats if it is on one page of this many
-	// the same for blocks at the margin in one place, and for blocks that the pages mark as no main text
+	// the same for blocks at the margin in one place, and for blocks that the markup excludes from the main text
 	everyMargin = 2
 	maxCounters = 8_192 // of a site
 )
 
-// SiteBytes is about what a Site takes in memory, at most.
+// SiteBytes is about the largest memory of a Site, in bytes.
 const SiteBytes = maxCounters * 24
 
-// A Site knows what repeats across the pages of a site. It holds at most 8,192 counters: when there are more, all are
-// lowered by one and those at zero go (Misra, Gries 1982, "Finding repeated elements"). So what it counts is low by at
-// most one page in 8,192 of the blocks seen, and a change of template is learned in time. The zero value knows
-// nothing. Not for concurrent use.
+// A Site knows which blocks repeat across the pages of a site. It holds at most 8,192 counters. When there are more,
+// it lowers all by one and drops those at zero (Misra, Gries 1982, "Finding repeated elements"). So a count is too
+// low by at most one page in 8,192 blocks seen, and the site learns a new template in time. The zero value knows no
+// pages. Not for concurrent use.
 type Site struct {
 	pages  int
 	counts map[uint64]uint32
@@ -30,10 +30,10 @@ type Site struct {
 // Pages returns how many pages the site has learned from.
 func (s *Site) Pages() int { return s.pages }
 
-// Ripe reports whether the site has seen enough pages to say what repeats.
+// Ripe reports whether the site has seen enough pages to know what repeats.
 func (s *Site) Ripe() bool { return s != nil && s.pages >= ripe }
 
-// Learn counts the blocks of a page. Each page is to be shown once.
+// Learn counts the blocks of a page. Call it once per page.
 func (s *Site) Learn(p *Page) {
 	if s.counts == nil {
 		s.counts = map[uint64]uint32{}
@@ -72,8 +72,8 @@ const (
 	seedChrome
 )
 
-// keysOf returns what is counted of a block: its text; how it begins, in its place; and its place, if it is links and
-// if the page itself says that there is no main text.
+// keysOf returns the keys under which a block is counted: its text; its first words and place; and its place alone,
+// if the block is links or if the markup excludes it from the main text.
 func keysOf(b *block) []uint64 {
 	keys := append(make([]uint64, 0, 4), textKey(b), beginKey(b))
 	if b.mostlyLinks() {
@@ -87,7 +87,7 @@ func keysOf(b *block) []uint64 {
 
 func textKey(b *block) uint64 {
 	if b.heading {
-		return xxh3.HashStringSeed(b.text, seedText) // numbers of chapters are all that some differ in
+		return xxh3.HashStringSeed(b.text, seedText) // some headings differ only in the number of the chapter
 	}
 	return xxh3.HashStringSeed(alike(b.text), seedText)
 }

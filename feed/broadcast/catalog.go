@@ -23,11 +23,11 @@ type place struct {
 	page  uint8
 }
 
-// known is what is remembered of a page; the rest is in the store.
+// known is what the catalog keeps about a page. The rest is in the store.
 type known struct {
 	fp     weburl.Fingerprint
 	record uint64 // of its last change
-	ended  bool   // there is nothing of it to send
+	ended  bool   // it has nothing to send
 }
 
 // run is a chunk: pages of one site, up to the chunk's bytes. Its list of pages never changes.
@@ -89,7 +89,7 @@ func (c *catalog) among(interest *Interest) (numbers []int) {
 	return slices.Compact(numbers)
 }
 
-// pageOverhead is what a page takes in a chunk beside its body, in bytes, about.
+// pageOverhead is about how many bytes a page takes in a chunk apart from its body.
 const pageOverhead = 512
 
 // bytesOf returns the bytes that the page of an entry takes in a chunk.
@@ -104,7 +104,7 @@ func (c *catalog) bytesOf(e feed.Entry) int32 {
 	return int32(min(v.Size, maxBody)) + pageOverhead
 }
 
-// update takes in an entry of a known page. ok is false for a new one.
+// update applies an entry of a known page. ok is false for a new page.
 func (c *catalog) update(e feed.Entry) (at place, ok bool) {
 	at, ok = c.places[pageKey{e.Partition, e.Fingerprint}]
 	if ok {
@@ -114,7 +114,7 @@ func (c *catalog) update(e feed.Entry) (at place, ok bool) {
 	return at, ok
 }
 
-// form makes chunks of new pages and returns them as the scheduler wants them, in order.
+// form makes chunks of new pages. It returns them in order, for the scheduler.
 func (c *catalog) form(entries []feed.Entry) (chunks []scheduler.Chunk) {
 	slices.SortStableFunc(entries, func(a, b feed.Entry) int { return strings.Compare(string(a.URL.Site()), string(b.URL.Site())) })
 	for i, e := range entries {

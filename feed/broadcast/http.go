@@ -31,8 +31,8 @@ const repairTime = 5 * time.Minute
 //	POST /feed/alive?session=  the client is still there
 //	GET  /feed/status          Totals
 //
-// and what the transport adds. A client that takes nothing for 30 s is dropped. Requests beyond MaxClients are refused
-// unread; a subscription has 2 minutes to arrive, and 128 MiB with all that arrive beside it.
+// and the routes of the transport. A client that reads nothing for 30 s is dropped. Requests beyond MaxClients are
+// refused unread. A subscription must arrive within 2 minutes. All subscriptions that are arriving share 128 MiB.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /feed/stream", s.stream)
@@ -66,7 +66,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, session)
 }
 
-// subscribe reads what a client asks for and admits it, or returns why not, with the code of the answer.
+// subscribe reads a client's subscription and admits the client. If it refuses, it returns the reason and the code of
+// the answer.
 func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) (_ *Session, code int, err error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(s.o.Clock.Deadline(subscriptionTime)) // not every connection has one
@@ -86,8 +87,7 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) (_ *Session, 
 	return session, feed.CodeOf(err), err
 }
 
-// metered counts the bytes that it reads together with those of all other subscriptions. If these are too many, it
-// returns errFull.
+// metered counts the bytes of all subscriptions that are being read. If there are too many, it returns errFull.
 type metered struct {
 	io.Reader
 	all  *atomic.Int64

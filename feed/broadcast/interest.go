@@ -15,11 +15,11 @@ const maxInterests = 10_000
 type Interest struct {
 	Sites   []string `json:"sites,omitempty"`   // such as https://example.org
 	Domains []string `json:"domains,omitempty"` // registrable domains, such as example.org
-	// URLs in which each * stands for any text, such as https://example.org/docs/*
+	// URLs with * for any text, such as https://example.org/docs/*
 	Patterns []string `json:"patterns,omitempty"`
 }
 
-// Validate returns what is wrong with the interest, and brings its sites into their canonical form.
+// Validate returns an error if the interest is invalid, and makes its sites canonical.
 func (i *Interest) Validate() error {
 	if n := max(len(i.Sites), len(i.Domains), len(i.Patterns)); n > maxInterests {
 		return fmt.Errorf("broadcast: interest: a list of %d: want at most %d", n, maxInterests)

@@ -10,11 +10,11 @@ import (
 	"freshet/weburl"
 )
 
-// inventory is what a client says it has: everything up to a cursor, or certain pages, or nothing. A wrong one harms
-// only the client.
+// inventory is what a client claims to have: everything up to a cursor, or certain pages, or nothing. A false claim
+// harms only the client.
 type inventory struct {
 	upTo  feed.Cursor      // nil: it lists pages
-	pages map[pageKey]bool // pages that it has; true if it has the version that was current at asOf
+	pages map[pageKey]bool // its pages; true if it has the version that was current at asOf
 	asOf  feed.Cursor
 	drop  []string // URLs that are unknown
 }

@@ -26,17 +26,17 @@ type Message struct {
 	Hello    *Hello    `cbor:"1,keyasint,omitempty"`
 	Chunk    *Chunk    `cbor:"2,keyasint,omitempty"`
 	Drop     []string  `cbor:"3,keyasint,omitempty"` // URLs that the client has and the repository has not
-	Cursor   string    `cbor:"4,keyasint,omitempty"` // with all messages before, the client has all up to here
+	Cursor   string    `cbor:"4,keyasint,omitempty"` // with all earlier messages, the client has everything up to here
 	End      bool      `cbor:"5,keyasint,omitempty"` // a downloader has its copy
 	Standing *Standing `cbor:"6,keyasint,omitempty"`
-	Sent     *Sent     `cbor:"7,keyasint,omitempty"` // a message that went another way belongs here
+	Sent     *Sent     `cbor:"7,keyasint,omitempty"` // stands for a message that goes to the group
 }
 
 // Hello is a stream's first message.
 type Hello struct {
 	Session string `cbor:"1,keyasint"`
 	LeaseMs int64  `cbor:"2,keyasint"` // a client is dropped after this long without a sign of life
-	// of the group's datagrams, for those that listen to it; of this run of the server
+	// key of the group's datagrams in this run of the server, for clients that listen to the group
 	Key []byte `cbor:"3,keyasint,omitempty"`
 }
 
@@ -45,14 +45,14 @@ type Sent struct {
 	Serial  uint64            `cbor:"1,keyasint"`
 	Bytes   int               `cbor:"2,keyasint"`
 	Digest  [sha256.Size]byte `cbor:"3,keyasint"` // of the whole frame
-	TakesMs int64             `cbor:"4,keyasint"` // until the last of it has left, from when the announcement did
+	TakesMs int64             `cbor:"4,keyasint"` // from the announcement until the last byte has left
 }
 
 // Standing tells a client how up to date it is.
 type Standing struct {
-	Freshness float64 `cbor:"1,keyasint"` // part of its pages that are current, as far as they were sent
+	Freshness float64 `cbor:"1,keyasint"` // share of current pages among those that it was sent
 	AgeS      float64 `cbor:"2,keyasint"` // mean age of its pages, seconds
-	Chunks    int     `cbor:"3,keyasint"` // chunks of which it lacks anything
+	Chunks    int     `cbor:"3,keyasint"` // chunks from which it lacks pages
 }
 
 // Chunk carries pages of one site, in their current versions.
@@ -62,8 +62,8 @@ type Chunk struct {
 	Pages  []Page `cbor:"3,keyasint"`
 }
 
-// Page is a page's current version or, if Kind is set, says why there is none: gone, moved,
-// withdrawn, purged, withheld (the body is not kept).
+// Page is a page's current version. If Kind is set there is none, and Kind is the reason: gone, moved, withdrawn,
+// purged, or withheld (the body is not kept).
 type Page struct {
 	URL     string          `cbor:"1,keyasint"`
 	Kind    string          `cbor:"2,keyasint,omitempty"`

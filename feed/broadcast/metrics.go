@@ -2,8 +2,7 @@ package broadcast
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Collector returns the feed's Prometheus metrics, read off its Totals at each scrape. totals may say that
-// there is no feed (yet): then there are none.
+// Collector returns the feed's Prometheus metrics, read from totals at each scrape. While ok is false there are none.
 func Collector(totals func() (t Totals, ok bool)) prometheus.Collector { return collector{totals} }
 
 type collector struct{ totals func() (Totals, bool) }

@@ -9,7 +9,7 @@ type queue struct {
 	frames [][]byte
 	bytes  int
 	closed bool
-	ready  chan struct{} // one token: something is in, or it is closed
+	ready  chan struct{} // one token: the queue has a frame, or is closed
 }
 
 func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
@@ -21,7 +21,7 @@ func (q *queue) put(frame []byte) {
 	q.signal()
 }
 
-// close ends the queue; what is in it can still be taken.
+// close ends the queue. Its frames can still be taken.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -36,7 +36,7 @@ func (q *queue) signal() {
 	}
 }
 
-// take returns the first frame, or nil if there is none; more is false at the end of a closed queue.
+// take returns the first frame, or nil if there is none. more is false at the end of a closed queue.
 func (q *queue) take() (frame []byte, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -47,7 +47,7 @@ func (q *queue) take() (frame []byte, more bool) {
 	return frame, true
 }
 
-// taken says that a frame has left, and returns how many bytes are left.
+// taken notes that a frame has been sent, and returns how many bytes are left.
 func (q *queue) taken(frame []byte) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

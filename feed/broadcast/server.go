@@ -16,7 +16,7 @@ import (
 	"freshet/store"
 )
 
-// Options are what a Server has to be told. Zero fields but Store and Bell have defaults.
+// Options configures a Server. All fields but Store and Bell have defaults.
 type Options struct {
 	Store      *store.Store
 	Bell       *feed.Bell   // rung when the log has grown
@@ -28,45 +28,45 @@ type Options struct {
 	ChunkBytes int           // of a chunk, unless it is one page; default 256 KiB
 	QueueBytes int           // in memory for a client before it is passed over; default 4 MiB
 	MaxClients int           // of requests for the stream, admitted or not; default 4,096
-	Lease      time.Duration // a client that is not heard of for that long is dropped; default 1 min
+	Lease      time.Duration // a client without a sign of life for this long is dropped; default 1 min
 	Transport  Transport     // default HTTP streams
 }
 
-// A Session is a client that is connected.
+// A Session is a connected client.
 type Session struct {
 	id       string
 	number   int // in the demand
 	ask      Subscription
 	queue    *queue
-	joined   string // the cursor of when it came
-	told     string // the last cursor that it was sent
+	joined   string // the cursor at which it joined
+	told     string // the last cursor sent to it
 	lease    time.Time
 	passed   bool // passed over until its queue is shorter
 	finished bool // a downloader that has left the demand
 }
 
-// Subscription is what a client asks for.
+// Subscription is the request of a client.
 type Subscription struct {
 	Interest
-	Download bool `json:"download,omitempty"` // one whole copy, and no more
-	// Cursor is where the client's mirror stands; "" if it has nothing or says by Have what it has.
+	Download bool `json:"download,omitempty"` // one whole copy, then the end
+	// Cursor is the position of the client's mirror; "" if it has nothing, or lists its pages in Have.
 	Cursor string `json:"cursor,omitempty"`
-	// Have are the URLs that the client has and the digests of their bodies, hexadecimal. What it has and
-	// the repository has not, it is told to drop.
+	// Have maps the client's URLs to the digests of their bodies, hexadecimal. The server tells it to drop those that
+	// the repository does not have.
 	Have map[string]string `json:"have,omitempty"`
 	// Multicast says that the client listens to the group that GET /feed/group names.
 	Multicast bool `json:"multicast,omitempty"`
 }
 
-// Totals are what a Server has done and how its clients fare.
+// Totals holds the counts of a Server, and the state of its clients.
 type Totals struct {
 	Subscribers     int     `json:"subscribers"`
 	Downloaders     int     `json:"downloaders"`
 	Chunks          int     `json:"chunks"`
 	ChunksSent      int64   `json:"chunks_sent"`
-	ChunkBytes      int64   `json:"chunk_bytes"`    // each counted once, whoever got it
+	ChunkBytes      int64   `json:"chunk_bytes"`    // each chunk counted once
 	SentBytes       int64   `json:"sent_bytes"`     // left the server
-	RepairedBytes   int64   `json:"repaired_bytes"` // of those, what receivers of a multicast asked for again
+	RepairedBytes   int64   `json:"repaired_bytes"` // of those, requested again by receivers of a multicast
 	PassedOver      int64   `json:"passed_over"`    // times that a client was too slow
 	Freshness       float64 `json:"freshness_over_clients"`
 	FreshnessData   float64 `json:"freshness_over_data"`
@@ -80,12 +80,12 @@ type Totals struct {
 }
 
 var (
-	errFull    = errors.New("broadcast: there are as many clients as may be")
+	errFull    = errors.New("broadcast: there are too many clients: try again later")
 	errStopped = errors.New("broadcast: the feed has stopped")
 )
 
-// A Server is the feed. Run is its one loop, which alone touches the demand, the catalog and the
-// sessions; all else asks it.
+// A Server is the feed. Only its loop, Run, touches the demand, the catalog and the sessions. Others call functions
+// in it by do.
 type Server struct {
 	o        Options
 	catalog  *catalog
@@ -93,8 +93,8 @@ type Server struct {
 	position string // the reader's cursor
 	demand   *scheduler.Demand
 	started  time.Time
-	sessions []*Session // in the order in which they came
-	clients  []*Session // those that the demand knows, by their number there
+	sessions []*Session // in the order in which they joined
+	clients  []*Session // those in the demand, by their number there
 	audience *audience
 	totals   Totals
 	next     time.Time // when the budget allows the next sending
@@ -103,13 +103,13 @@ type Server struct {
 	receivers []int // scratch of send
 
 	streams atomic.Int64 // requests for the stream under way, admitted or not
-	reading atomic.Int64 // bytes held of subscriptions that are not admitted yet
+	reading atomic.Int64 // bytes in memory of subscriptions that are not admitted yet
 
 	asks chan func()
 	done chan struct{} // closed when Run ends
 }
 
-// NewServer returns a server; Run runs it. A wrong option is an error.
+// NewServer returns a server; Run runs it. An invalid option is an error.
 func NewServer(o Options) (*Server, error) {
 	if o.Clock == nil {
 		o.Clock = clock.Real()
@@ -145,7 +145,7 @@ func setDefault[T comparable](field *T, value T) {
 
 const (
 	readAtOnce = 4096                   // entries of the log
-	lookEvery  = 200 * time.Millisecond // at the log: what comes in between forms chunks together
+	lookEvery  = 200 * time.Millisecond // between reads of the log; pages that come in between form chunks together
 	heartbeat  = 15 * time.Second       // between signs of life
 )
 
@@ -201,10 +201,10 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	}
 }
 
-// seconds is the time as the demand has it.
+// seconds converts a time to that of the demand.
 func (s *Server) seconds(at time.Time) float64 { return at.Sub(s.started).Seconds() }
 
-// follow takes in what the log has since the last time.
+// follow reads the new entries of the log.
 func (s *Server) follow() error {
 	for {
 		entries, err := s.reader.Next(readAtOnce)
@@ -219,7 +219,7 @@ func (s *Server) follow() error {
 	}
 }
 
-// take takes in entries of the log: versions of pages that are in chunks, and new chunks.
+// take applies entries of the log: new versions of pages in chunks, and new chunks.
 func (s *Server) take(entries []feed.Entry) {
 	now := s.seconds(s.o.Clock.Now())
 	var fresh []feed.Entry
@@ -238,7 +238,7 @@ func (s *Server) take(entries []feed.Entry) {
 	s.extend(first, now)
 }
 
-// extend lets the subscribers want the chunks from the first on, of which they have nothing.
+// extend adds the chunks from first on to the wants of the subscribers, who have nothing of them.
 func (s *Server) extend(first int, now float64) {
 	wants := map[*Session][]scheduler.Want{}
 	var order []*Session
@@ -259,7 +259,7 @@ func (s *Server) extend(first int, now float64) {
 	}
 }
 
-// wants returns what a client wants, and what it lacks of it.
+// wants returns the chunks that a client wants, and what it lacks of each.
 func (s *Server) wants(session *Session, has *inventory) (wants []scheduler.Want) {
 	for _, number := range s.catalog.among(&session.ask.Interest) {
 		if want, any := s.want(session, has, number); any {
@@ -269,16 +269,15 @@ func (s *Server) wants(session *Session, has *inventory) (wants []scheduler.Want
 	return wants
 }
 
-// want returns what a client wants of a chunk and what it lacks of that; any is false if it wants nothing,
-// or, of a downloader, has it all.
+// want returns which pages of a chunk a client wants, and which of these it lacks. any is false if it wants none, or
+// if it is a downloader and has all of them.
 func (s *Server) want(session *Session, has *inventory, number int) (want scheduler.Want, any bool) {
 	wanted := s.catalog.wanted(number, &session.ask.Interest)
 	want = scheduler.Want{Chunk: number, Missing: wanted & has.lacks(&s.catalog.runs[number])}
 	return want, wanted != 0 && (want.Missing != 0 || !session.ask.Download)
 }
 
-// step sends a chunk if the budget allows it and anybody needs one; else it returns how long there is
-// nothing to do.
+// step sends a chunk if the budget allows it and a client needs one. Otherwise it returns how long to wait.
 func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) {
 	wait = s.beat.Sub(now)
 	if now.Before(s.next) {
@@ -300,7 +299,7 @@ func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) 
 	return 0, true, nil
 }
 
-// send gives a chunk to all who need it, and tells those that have everything now.
+// send sends a chunk to all clients that need it, and tells those that now have everything.
 func (s *Server) send(number int, frame []byte, now time.Time) {
 	var to []*Session
 	s.receivers = s.demand.Receivers(s.receivers[:0], number)
@@ -325,7 +324,7 @@ func (s *Server) send(number int, frame []byte, now time.Time) {
 	}
 }
 
-// settle tells a client that has everything so, and passes over one that has too much to take.
+// settle tells a client when it has everything. It passes over a client whose queue is too long.
 func (s *Server) settle(session *Session, now time.Time) {
 	switch {
 	case session.finished:
@@ -342,7 +341,7 @@ func (s *Server) settle(session *Session, now time.Time) {
 	}
 }
 
-// tell sends a client a message of its own.
+// tell sends a message to one client.
 func (s *Server) tell(session *Session, m *Message) {
 	frame, err := AppendFrame(nil, m)
 	if err != nil {
@@ -351,7 +350,7 @@ func (s *Server) tell(session *Session, m *Message) {
 	session.queue.put(frame)
 }
 
-// keepUp sends signs of life and drops who is not heard of, from time to time.
+// keepUp regularly sends signs of life and drops clients whose lease has ended.
 func (s *Server) keepUp(now time.Time) {
 	if now.Before(s.beat) {
 		return
@@ -373,7 +372,7 @@ func (s *Server) keepUp(now time.Time) {
 	}
 }
 
-// do lets the loop do something and waits until it is done. It returns an error if the loop or ctx has ended.
+// do calls what in the loop and waits for its end. It returns an error if the loop or ctx has ended.
 func (s *Server) do(ctx context.Context, what func()) error {
 	done := make(chan struct{})
 	select {
@@ -387,7 +386,7 @@ func (s *Server) do(ctx context.Context, what func()) error {
 	}
 }
 
-// join lets a client in. It is called by the loop.
+// join adds a client. The loop calls it.
 func (s *Server) join(ask Subscription, has *inventory) (*Session, error) {
 	if err := s.follow(); err != nil {
 		return nil, err
@@ -413,7 +412,7 @@ func (s *Server) join(ask Subscription, has *inventory) (*Session, error) {
 	return session, nil
 }
 
-// leave lets a client go. It is called by the loop; a second time it does nothing.
+// leave removes a client. The loop calls it. A second call does nothing.
 func (s *Server) leave(session *Session) {
 	at := slices.Index(s.sessions, session)
 	if at < 0 {
@@ -430,7 +429,7 @@ func (s *Server) leave(session *Session) {
 	}
 }
 
-// resume lets a client have chunks again whose queue has become short. It is called by the loop.
+// resume lets a client that was passed over have chunks again, because its queue is short. The loop calls it.
 func (s *Server) resume(session *Session) {
 	if session.passed && !session.finished && slices.Contains(s.sessions, session) {
 		session.passed = false

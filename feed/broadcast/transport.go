@@ -14,21 +14,21 @@ import (
 	"freshet/feed"
 )
 
-// A Transport carries frames to clients. It delivers and decides nothing.
+// A Transport carries frames to clients. It makes no decisions.
 type Transport interface {
-	// Send brings a frame to all of the sessions, or begins to, and returns the bytes that leave for it.
+	// Send delivers a frame to all of the sessions, or begins to, and returns the bytes to send for it.
 	Send(frame []byte, to []*Session) (bytes int64)
-	// Copies says that what is sent leaves once for each receiver, not once for all.
+	// Copies reports whether each receiver gets its own copy.
 	Copies() bool
-	// Routes adds to the feed's address what clients ask of the transport.
+	// Routes adds the transport's own requests to the feed's address.
 	Routes(*http.ServeMux)
-	// Key returns what proves to those who listen that what they hear is the transport's; nil: it needs no proof.
+	// Key returns the key by which receivers verify datagrams; nil: there are none.
 	Key() []byte
-	// Repaired returns the bytes that left because they had not arrived. Safe for concurrent use.
+	// Repaired returns the bytes that were sent again because they were lost. Safe for concurrent use.
 	Repaired() int64
 }
 
-// Streams is the transport of HTTP: a copy for each client, on a connection of its own.
+// Streams is the transport of HTTP: each client gets a copy on its own connection.
 type Streams struct{}
 
 // Send implements Transport.
@@ -52,22 +52,22 @@ func (Streams) Key() []byte { return nil }
 // Repaired implements Transport: a stream loses nothing.
 func (Streams) Repaired() int64 { return 0 }
 
-// A Datagrams sends frames to all who listen; see freshet/feed/broadcast/multicast.
+// A Datagrams sends frames to all receivers of a group; see freshet/feed/broadcast/multicast.
 type Datagrams interface {
-	// Send lets a frame go out, once, after those before it. It returns the bytes that leave and how long
+	// Send sends a frame once, after the frames before it. It returns the bytes to send and how long
 	// the machine takes for it. Serials grow.
 	Send(serial uint64, frame []byte) (bytes int64, takes time.Duration)
-	// Key returns the key by which datagrams are known to be this sender's.
+	// Key returns the key by which receivers verify this sender's datagrams.
 	Key() []byte
 }
 
-// keptFrames bounds the frames that are kept for repair, in bytes.
+// keptFrames bounds the frames kept for repair, in bytes.
 const keptFrames = 64 << 20
 
-// A Group is the transport of multicast: a frame leaves once for all who listen to a group, and each of them
-// is told on its stream, in order with all else, what it has to have got: serial, size and digest. What has not
-// arrived it asks for, as long as the frame is among the last 64 MiB. Those who do not listen get their
-// copies on their streams, and so does one who would be alone: parity costs more than it saves then.
+// A Group is the transport of multicast: it sends a frame once to all clients that listen to a group. Each of them
+// also gets the frame's serial, size and digest on its stream, in order with its other messages. It requests missing
+// parts, as long as the frame is among the last 64 MiB. Clients that do not listen get copies on their streams. So
+// does a client that would be the only listener, because parity would cost more than it saves.
 //
 //	GET /feed/group              {"group":"239.255.83.50:8352"}
 //	GET /feed/frame?serial=N     a frame; with Range a part of it; 410 if it is no longer kept
@@ -87,8 +87,8 @@ type sentFrame struct {
 	frame  []byte
 }
 
-// NewGroup returns the transport of a group at an address. Serials begin after first: the time in nanoseconds,
-// say, so that no frame is taken for one of a server that sent to the group before.
+// NewGroup returns the transport of a group at an address. Serials begin after first. Use the time in nanoseconds, so
+// that frames are not mistaken for those of an earlier server of the group.
 func NewGroup(address netip.AddrPort, out Datagrams, first uint64) *Group {
 	return &Group{address: address, out: out, last: first}
 }

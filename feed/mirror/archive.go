@@ -11,8 +11,9 @@ import (
 	"freshet/weburl"
 )
 
-// archive appends the pages of a chunk that the mirror does not hold yet to the WARC files, durably: before
-// the mirror has them, so that whatever cuts the client off, none is passed over when it comes again.
+// archive appends the pages of a chunk that the mirror does not hold yet to the WARC files, durably. It does so
+// before the mirror has them. So no page is missing from the files after an interruption, because the client receives
+// it again.
 func (c *Client) archive(urls []weburl.URL, pages []broadcast.Page) error {
 	if c.o.Archive == nil {
 		return nil
@@ -42,7 +43,7 @@ func (c *Client) archive(urls []weburl.URL, pages []broadcast.Page) error {
 	return c.o.Archive.Sync()
 }
 
-// responseOf returns the answer that a page is of, as it would be without a transfer coding.
+// responseOf returns the HTTP response of a page, without a transfer coding.
 func responseOf(page *broadcast.Page) []byte {
 	block := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", page.Status, http.StatusText(page.Status))
 	for _, field := range page.Header {

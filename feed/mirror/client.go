@@ -24,33 +24,33 @@ import (
 	"freshet/weburl"
 )
 
-// Options are what a Client has to be told.
+// Options configures a Client.
 type Options struct {
 	Addresses []string // of servers, HOST:PORT or a URL; the next is tried when one fails
 	Token     string   // sent as a bearer token; "": none
 	Interest  broadcast.Interest
 	Dir       string // the mirror
 	Once      bool   // end when the mirror holds one whole copy
-	// Decode takes the content encoding off a body; nil: the mirror keeps what servers sent.
+	// Decode removes the content encoding of a body; nil: the mirror keeps bodies as sent.
 	Decode func(header http.Header, body []byte) ([]byte, error)
-	// Listen, if it is set, joins a group, such as 239.255.83.50:8352: of a server that sends to one the
-	// chunks are taken from there, and what does not arrive is asked for. See freshet/feed/broadcast/multicast.
+	// Listen, if set, joins a group, such as 239.255.83.50:8352. If a server sends to a group, the client receives
+	// chunks there, and requests what does not arrive. See freshet/feed/broadcast/multicast.
 	Listen func(group string) (net.PacketConn, error)
-	// Archive, if it is set, gets what arrives as response records too. The caller closes it after Close.
+	// Archive, if set, also gets the pages as response records. The caller closes it after Close.
 	Archive *warc.Writer
-	// OnChange is called for every page after the mirror has it, in the order of the feed, at least once
+	// OnChange is called for every change after the mirror has it, in the order of the feed, at least once
 	// each. An error ends Run.
 	OnChange   func(Change) error
 	OnStanding func(Standing) // called now and then
-	// OnLost is called when a server gives nothing, or nothing more, with the pause until the next one is tried.
+	// OnLost is called when a connection to a server fails or ends, with the pause until the next attempt.
 	OnLost func(address string, err error, pause time.Duration)
 	HTTP   *http.Client // default: one of its own
 	Clock  *clock.Clock // default clock.Real()
 	Logger *slog.Logger // default: none
 }
 
-// Change is what has become of a page of the mirror. Kind is new, changed, gone, moved, withdrawn, purged,
-// withheld (the repository does not hold the body) or dropped (it does not know the page).
+// Change is a change of a page in the mirror. Kind is new, changed, gone, moved, withdrawn, purged, withheld (the
+// repository does not hold the body) or dropped (it does not know the page).
 type Change struct {
 	Kind    string     `json:"kind"`
 	URL     string     `json:"url"`
@@ -63,7 +63,7 @@ type Change struct {
 	Bytes   int64      `json:"size_bytes,omitempty"` // of that body
 }
 
-// Standing is how a mirror stands: in the server's eyes, except for Pages.
+// Standing says how complete and fresh a mirror is. All but Pages comes from the server.
 type Standing struct {
 	Pages     int     // in the mirror
 	Freshness float64 // part of the pages that are current
@@ -75,19 +75,19 @@ type Standing struct {
 type Client struct {
 	o      Options
 	folder *folder
-	cursor string // up to where the mirror is whole; "": it is not
-	deaf   bool   // to groups: they were tried, and nothing came
+	cursor string // up to which the mirror is complete; "": it is not
+	deaf   bool   // groups were tried, and no datagram came
 
 	encoder *warc.Encoder
 }
 
-// ErrRefused matches the errors of servers that will not serve, now or later.
+// ErrRefused matches the errors of servers that refuse permanently.
 var ErrRefused = errors.New("mirror: refused")
 
-// errEnd says that a downloader has all it wanted.
+// errEnd says that a downloader has its whole copy.
 var errEnd = errors.New("mirror: done")
 
-// New opens the mirror. Pages that it holds of another interest are dropped.
+// New opens the mirror. It drops pages outside of the interest.
 func New(o Options) (*Client, error) {
 	if len(o.Addresses) == 0 {
 		return nil, errors.New("mirror: no address of a server")
@@ -127,14 +127,14 @@ func (c *Client) Close() error {
 }
 
 const (
-	firstPause = 100 * time.Millisecond // before a server is tried again, doubled each time
+	firstPause = 100 * time.Millisecond // before the next attempt, doubled each time
 	lastPause  = 30 * time.Second
-	silence    = 2 * time.Minute // of a server, after which another connection is made
+	silence    = 2 * time.Minute // of a server, after which the client connects again
 	triesOnce  = 8               // failures in a row before a download gives up
 )
 
-// Run keeps the mirror until ctx ends, which is no error, or, with Once, until it is whole. A connection
-// that fails is rebuilt. Errors are ErrRefused, those of the mirror's disk and of OnChange.
+// Run keeps the mirror until ctx ends, which is no error, or, with Once, until it is complete. If a connection fails
+// it makes another. Errors are ErrRefused, those of the mirror's disk and those of OnChange.
 func (c *Client) Run(ctx context.Context) error {
 	if err := c.dropUnwanted(); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (c *Client) dropUnwanted() error {
 	return nil
 }
 
-// connect subscribes at an address and takes what comes; got says that anything did.
+// connect subscribes at an address and applies the messages. got reports whether any came.
 func (c *Client) connect(ctx context.Context, address string) (got bool, err error) {
 	var alive sync.WaitGroup
 	defer alive.Wait()
@@ -259,7 +259,7 @@ func (c *Client) connect(ctx context.Context, address string) (got bool, err err
 	}
 }
 
-// watched calls seen whenever anything has arrived.
+// watched calls seen whenever bytes have arrived.
 type watched struct {
 	io.Reader
 	seen func()
@@ -298,12 +298,12 @@ func (c *Client) ask(ctx context.Context, method, address, path string, body []b
 	}
 	response, err := c.o.HTTP.Do(request)
 	if fault, ok := errors.AsType[*url.Error](err); ok {
-		err = fault.Err // who reads it knows the address
+		err = fault.Err // the caller adds the address
 	}
 	return response, err
 }
 
-// refusal returns what a server that does not serve says, or that it is another than that of a feed.
+// refusal returns the error of a response that is not a stream: the server refuses, or is not that of a feed.
 func refusal(response *http.Response) error {
 	switch kind := response.Header.Get("Content-Type"); {
 	case response.StatusCode == http.StatusOK && kind == broadcast.StreamType:
@@ -325,7 +325,7 @@ func refusal(response *http.Response) error {
 	return errors.New(fault.Error)
 }
 
-// take does what a message says. A chunk is looked at as a whole before any of it is used.
+// take applies a message. It checks a whole chunk before it uses any of its pages.
 func (c *Client) take(m *broadcast.Message) error {
 	if m.Chunk != nil {
 		urls := make([]weburl.URL, len(m.Chunk.Pages))
@@ -372,8 +372,8 @@ func (c *Client) take(m *broadcast.Message) error {
 	return nil
 }
 
-// page puts a page into the mirror, or takes it out, unless it is there already, or nobody asked for it: a
-// chunk carries what any of its receivers lacks.
+// page puts a page into the mirror, or removes it. It skips a page that the mirror already has, and one outside of
+// the interest: a chunk carries everything that any of its receivers lacks.
 func (c *Client) page(u weburl.URL, page *broadcast.Page) error {
 	if !c.o.Interest.Wants(u) {
 		return nil
@@ -399,7 +399,7 @@ func (c *Client) page(u weburl.URL, page *broadcast.Page) error {
 	return c.o.OnChange(change)
 }
 
-// decode returns what the mirror keeps of a body: one that cannot be decoded, as it is.
+// decode returns the decoded body, or the body as sent if it cannot be decoded.
 func (c *Client) decode(page *broadcast.Page) []byte {
 	if c.o.Decode == nil {
 		return page.Body

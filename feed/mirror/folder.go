@@ -18,17 +18,17 @@ import (
 	"freshet/weburl"
 )
 
-// Held is a page that a mirror has: a line of pages.jsonl.
+// Held is a page of a mirror: a line of pages.jsonl.
 type Held struct {
 	URL     string `json:"url"`
 	File    string `json:"file,omitempty"` // in the mirror; "" for a page that has gone
 	Version uint32 `json:"version,omitempty"`
-	// Digest is that of the body as it was sent, SHA-1, hexadecimal. Without one, the file may hold an older body, or
-	// not be there: it was being written or removed.
+	// Digest is the SHA-1 of the body as sent, hexadecimal. Without one, the file may hold an older body, or
+	// not exist: it was being written or removed.
 	Digest string `json:"digest,omitempty"`
 }
 
-// disk is what a folder asks of its directory, which nothing in it leads out of.
+// disk is the part of a file system that a folder uses. No name leads out of its directory.
 type disk interface {
 	MkdirAll(name string, mode fs.FileMode) error
 	ReadFile(name string) ([]byte, error)
@@ -58,7 +58,7 @@ type folder struct {
 	files map[string]string // file → the URL that is in it
 	log   file              // pages.jsonl
 	lines int
-	ended bool // lines of the log are of pages that have gone since
+	ended bool // the log has lines of pages that have ended since
 }
 
 const (
@@ -97,7 +97,7 @@ func loadFolder(d disk) (*folder, error) {
 	return f, nil
 }
 
-// load reads pages.jsonl, of which a crash may have cut the last line, and writes it again.
+// load reads pages.jsonl and writes it again. A crash may have cut its last line.
 func (f *folder) load() error {
 	if err := f.root.MkdirAll(notes, 0o755); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (f *folder) load() error {
 	for lines.Scan() {
 		var held Held
 		if json.Unmarshal(lines.Bytes(), &held) != nil {
-			break // cut; what follows from there on is told again
+			break // cut: the server sends later changes again
 		}
 		f.note(held)
 	}
@@ -131,7 +131,7 @@ func (f *folder) note(held Held) {
 	}
 }
 
-// compact writes pages.jsonl with a line a page.
+// compact writes pages.jsonl with one line per page.
 func (f *folder) compact() error {
 	urls := make([]string, 0, len(f.pages))
 	for url := range f.pages {
@@ -158,14 +158,14 @@ func (f *folder) compact() error {
 	return err
 }
 
-// begin notes that the file of a page is about to be written or removed. Whatever kills the program before that is
-// done, the folder knows of the file afterwards, and does not take it for what it was before.
+// begin records that the file of a page is about to be written or removed. If the program is killed in between, the
+// folder still knows the file, and does not trust its content.
 func (f *folder) begin(held Held) error {
 	held.Digest = ""
 	return f.record(held)
 }
 
-// record notes a page, durably with the next cursor.
+// record records a page. It becomes durable with the next cursor.
 func (f *folder) record(held Held) error {
 	f.note(held)
 	line, err := json.Marshal(held)
@@ -181,7 +181,7 @@ func (f *folder) record(held Held) error {
 	return nil
 }
 
-// write lets a file appear under its name whole, and on disk.
+// write writes a whole file durably, and gives it its name last.
 func (f *folder) write(name string, content []byte) error {
 	file, err := f.root.OpenFile(tempFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -194,8 +194,8 @@ func (f *folder) write(name string, content []byte) error {
 	return f.root.Rename(tempFile, name)
 }
 
-// put writes a page. Where a file stands in place of its folder, or a folder in its own, it goes to
-// its spare place.
+// put writes a page. If a file stands where its folder must be, or a folder where its file must be, put uses the
+// spare place.
 func (f *folder) put(u weburl.URL, version uint32, digest string, content []byte) (Held, error) {
 	name, err := f.place(u)
 	if err != nil {
@@ -214,7 +214,7 @@ func (f *folder) put(u weburl.URL, version uint32, digest string, content []byte
 	return held, f.record(held)
 }
 
-// place returns the file that a page has, or gets.
+// place returns the present or future file of a page.
 func (f *folder) place(u weburl.URL) (string, error) {
 	name, err := placeOf(u)
 	if err != nil {
@@ -229,7 +229,7 @@ func (f *folder) place(u weburl.URL) (string, error) {
 	return name, nil
 }
 
-// fits reports whether a file can be at a place: no folder is there, and no file where a folder has to be.
+// fits reports whether a file can have a name: there is no folder of that name, and no file where a folder must be.
 func (f *folder) fits(name string) bool {
 	if info, err := f.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return false
@@ -242,7 +242,7 @@ func (f *folder) fits(name string) bool {
 	return true
 }
 
-// drop takes a page out, and the folders that it leaves empty. had is false if it was not there.
+// drop removes a page, and the folders that become empty. had is false if there was no such page.
 func (f *folder) drop(url string) (had bool, err error) {
 	held, had := f.pages[url]
 	if !had {
@@ -261,13 +261,13 @@ func (f *folder) drop(url string) (had bool, err error) {
 	return true, f.record(Held{URL: url})
 }
 
-// whole says up to where a mirror is whole, and of what.
+// whole says up to which cursor a mirror is complete, and for which interest.
 type whole struct {
 	Cursor   string             `json:"cursor"`
 	Interest broadcast.Interest `json:"interest"`
 }
 
-// cursor returns up to where the mirror is whole as a mirror of an interest; "" if it never was.
+// cursor returns the cursor up to which the mirror is complete for an interest, or "" if it never was.
 func (f *folder) cursor(of broadcast.Interest) string {
 	text, err := f.root.ReadFile(cursorFile)
 	var w whole
@@ -277,7 +277,7 @@ func (f *folder) cursor(of broadcast.Interest) string {
 	return w.Cursor
 }
 
-// reached notes that the mirror is whole up to a cursor; all that was recorded before is on disk then.
+// reached records that the mirror is complete up to a cursor. Everything recorded before is on disk then.
 func (f *folder) reached(cursor string, of broadcast.Interest) error {
 	text, err := json.Marshal(whole{cursor, of})
 	if err != nil {
@@ -289,7 +289,7 @@ func (f *folder) reached(cursor string, of broadcast.Interest) error {
 	return f.write(cursorFile, append(text, '\n'))
 }
 
-// sync brings pages.jsonl to the disk, and lets no line in it speak of a page that has gone.
+// sync makes pages.jsonl durable. It first removes lines of pages that have ended.
 func (f *folder) sync() error {
 	if f.ended {
 		return f.compact()

@@ -18,27 +18,28 @@ import (
 )
 
 const (
-	groupBytes = 64 << 20 // held of frames that are not whole
-	mostSilent = 8        // frames in a row of which nothing came
+	groupBytes = 64 << 20 // of incomplete frames
+	mostSilent = 8        // frames in a row without a datagram
 )
 
-// group is a server's multicast group, as a client that has joined it hears it.
+// group is the multicast group of a server that a client has joined.
 type group struct {
 	receiver *multicast.Receiver
 	conn     net.PacketConn
 	ended    sync.WaitGroup
 	heard    int64 // datagrams, when the last frame was fetched
-	silent   int   // frames since then of which nothing came
+	silent   int   // frames since then without a datagram
 }
 
-// join joins the group of a server, before it is asked to send: nil if it has none, or none that can be heard.
+// join joins the group of a server before the subscription. It returns nil if there is none, or if it cannot be
+// joined.
 func (c *Client) join(ctx context.Context, address string) *group {
 	if c.o.Listen == nil || c.deaf {
 		return nil
 	}
 	response, err := c.ask(ctx, http.MethodGet, address, "/feed/group", nil, nil)
 	if err != nil {
-		return nil // and the next request says why
+		return nil // the next request shows the error
 	}
 	defer response.Body.Close()
 	var offer struct{ Group string }
@@ -52,7 +53,7 @@ func (c *Client) join(ctx context.Context, address string) *group {
 		return nil
 	}
 	g := &group{receiver: multicast.NewReceiver(groupBytes, c.o.Clock), conn: conn}
-	g.ended.Go(func() { _ = g.receiver.Run(conn) }) // what it misses is asked for
+	g.ended.Go(func() { _ = g.receiver.Run(conn) }) // missing parts are requested
 	return g
 }
 
@@ -64,11 +65,11 @@ func (g *group) leave() {
 	g.ended.Wait()
 }
 
-// errDeaf ends a connection to go on with one that needs no group.
+// errDeaf ends a connection. The next one does not use the group.
 var errDeaf = errors.New("mirror: no datagrams of the feed's group arrive: chunks come over HTTP from now on")
 
-// fetch returns the message that was announced: from the group, or as far as it has not come from there, over
-// HTTP. Only what has the announced digest counts.
+// fetch returns an announced message. It comes from the group; missing parts come over HTTP. It must have the
+// announced digest.
 func (c *Client) fetch(ctx context.Context, address string, g *group, sent *broadcast.Sent) (*broadcast.Message, error) {
 	if g == nil || sent.Bytes < 1 || sent.Bytes > multicast.MaxFrame || sent.TakesMs < 0 {
 		return nil, fmt.Errorf("%w: it announces %d bytes", broadcast.ErrFrame, sent.Bytes)
@@ -99,7 +100,7 @@ func (c *Client) fetch(ctx context.Context, address string, g *group, sent *broa
 	return broadcast.ReadFrame(bytes.NewReader(frame))
 }
 
-// repair asks for what is missing of a frame.
+// repair requests the missing parts of a frame.
 func (c *Client) repair(ctx context.Context, address string, serial uint64, frame []byte, missing []multicast.Span) error {
 	for _, span := range missing {
 		header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", span.From, span.To-1)}}

@@ -14,10 +14,9 @@ const (
 	longestAll = 2000 // bytes of a path
 )
 
-// placeOf returns the file that a page belongs in, relative to the mirror and with slashes: its scheme, its
-// host and port, and its path, in which an empty last segment becomes index.html and ? a query's mark. The
-// text of a canonical URL is escaped, so that no segment holds a slash; one that is a dot or two, which no
-// canonical URL has, is refused.
+// placeOf returns the file of a page, relative to the mirror and with slashes: scheme, host and port, and path. An
+// empty last segment becomes index.html; a query follows a "?". The text of a canonical URL is escaped, so no segment
+// contains a slash. placeOf refuses the segments "." and "..", which no canonical URL has.
 func placeOf(u weburl.URL) (string, error) {
 	host := strings.ReplaceAll(strings.TrimPrefix(string(u.Site()), u.Scheme()+"://"), ":", "_")
 	segments := append([]string{u.Scheme(), host}, strings.Split(strings.TrimPrefix(u.Path(), "/"), "/")...)
@@ -44,7 +43,7 @@ func placeOf(u weburl.URL) (string, error) {
 	return spare(u), nil
 }
 
-// spare returns the file of a page whose own is too long, or stands where a folder has to be.
+// spare returns the file of a page whose own name is too long, or is that of a folder.
 func spare(u weburl.URL) string {
 	host := strings.ReplaceAll(strings.TrimPrefix(string(u.Site()), u.Scheme()+"://"), ":", "_")
 	return fmt.Sprintf("%s/%s/~%s", u.Scheme(), host, u.Fingerprint())

@@ -9,7 +9,7 @@ import (
 	"freshet/feed"
 )
 
-// listMeta is what ResourceSync says of a list or of an entry: the element rs:md.
+// listMeta is the element rs:md: the metadata of a list or an entry.
 type listMeta struct {
 	Capability string `xml:"capability,attr,omitempty"`
 	At         string `xml:"at,attr,omitempty"`
@@ -22,7 +22,7 @@ type listMeta struct {
 	Type       string `xml:"type,attr,omitempty"`
 }
 
-// listLink is a link of a list or an entry: the element rs:ln.
+// listLink is the element rs:ln: a link of a list or an entry.
 type listLink struct {
 	Rel  string `xml:"rel,attr"`
 	Href string `xml:"href,attr"`
@@ -36,10 +36,10 @@ type listItem struct {
 	Links   []listLink `xml:"rs:ln"`
 }
 
-// bufferBytes are gathered before they are written.
+// bufferBytes is the size of the write buffer.
 const bufferBytes = 64 << 10
 
-// document is a sitemap that is being written. What goes wrong is the client's: the rest is dropped.
+// document is a sitemap that is being written. After an error of the client, the rest is dropped.
 type document struct {
 	out     *bufio.Writer
 	encoder *xml.Encoder
@@ -48,8 +48,7 @@ type document struct {
 	err     error
 }
 
-// beginDocument begins a sitemap, or an index of sitemaps, by its root element, with links and meta data
-// of its own.
+// beginDocument begins a sitemap, or an index of sitemaps, with its root element, links and metadata.
 func beginDocument(w http.ResponseWriter, c *clock.Clock, root string, is listMeta, links []listLink) *document {
 	w.Header().Set("Content-Type", "application/xml")
 	w.Header().Set("Cache-Control", "no-store")
@@ -72,7 +71,7 @@ func element(name string) xml.StartElement { return xml.StartElement{Name: xml.N
 // add writes an entry.
 func (d *document) add(i listItem) { d.element(i, d.item) }
 
-// element writes one element, a line.
+// element writes one element as a line.
 func (d *document) element(v any, start xml.StartElement) {
 	if d.err == nil {
 		d.err = d.encoder.EncodeElement(v, start)
@@ -82,7 +81,7 @@ func (d *document) element(v any, start xml.StartElement) {
 	}
 }
 
-// end completes the document, if all went well.
+// end completes the document, unless there was an error.
 func (d *document) end() {
 	if d.err != nil {
 		return

@@ -14,9 +14,9 @@ type partOf struct {
 	first, last int64
 }
 
-// parts cuts a list into such as have at most most entries: one, if it is short enough. known are the parts of
-// the same list as it was once, or none: all but the last of them stay, since no entry has come into their
-// spans, and only what lies behind is read.
+// parts cuts a list into parts with at most most entries each, or returns one part if the list is short enough. known
+// are the parts of an earlier state of the same list, or none. All but the last of them stay, because no entry can
+// enter their spans. So parts reads only the log after them.
 func (l *list) parts(in *store.Store, most int, known []partOf) (parts []partOf, err error) {
 	from := l.From
 	if last := len(known) - 1; last >= 0 {
@@ -42,9 +42,9 @@ func (l *list) parts(in *store.Store, most int, known []partOf) (parts []partOf,
 	return append(parts, open), err
 }
 
-// parts cuts a list into such as may be served. Those of lists from the beginning of the log are remembered, so
-// that an index takes the time of one part and of what has come since the last one, and not of the whole log.
-// Entries leave the parts as pages change: once half of what was counted may have gone, the list is cut again.
+// parts cuts a list into parts that may be served. It remembers the parts of lists from the beginning of the log. So
+// an index does not read the whole log, but only one part and the entries since the last index. Entries leave the
+// parts when pages change. When half of the counted entries may have left, parts cuts the list again.
 func (s *Source) parts(asked list) ([]partOf, error) {
 	if slices.Max(asked.From) > 0 {
 		return asked.parts(s.Store, s.most(), nil)
@@ -69,7 +69,7 @@ func (s *Source) parts(asked list) ([]partOf, error) {
 	return parts, err
 }
 
-// behind reports whether the last of the parts, if there are any, begins before a cursor or at it.
+// behind reports whether there are parts and the last one begins at or before a cursor.
 func behind(parts []partOf, to feed.Cursor) bool {
 	if len(parts) == 0 {
 		return true
@@ -82,7 +82,7 @@ func behind(parts []partOf, to feed.Cursor) bool {
 	return true
 }
 
-// counted returns how many entries the parts had when they were cut.
+// counted returns the number of entries of the parts when they were cut.
 func counted(parts []partOf) (entries int) {
 	for _, p := range parts {
 		entries += p.count

@@ -17,7 +17,7 @@ import (
 	"freshet/weburl"
 )
 
-// Where the lists are.
+// The paths of the lists.
 const (
 	sourcePath       = "/.well-known/resourcesync"
 	capabilitiesPath = "/resourcesync/capabilities.xml"
@@ -25,13 +25,13 @@ const (
 	changesPath      = "/resourcesync/changes.xml"
 )
 
-// mostOfList is how many entries a list may have (sitemaps.org).
+// mostOfList is the largest number of entries of a list (sitemaps.org).
 const mostOfList = 50_000
 
 var errLong = errors.New("resourcesync: more entries than a list may have: begin at its index")
 
-// A Source serves what is stored, and what has become of it, as the lists of ResourceSync (ANSI/NISO
-// Z39.99-2017), sitemaps with more in them:
+// A Source serves the stored pages and their changes as the lists of ResourceSync (ANSI/NISO Z39.99-2017), which are
+// extended sitemaps:
 //
 //	GET /.well-known/resourcesync            the source description, which leads to
 //	GET /resourcesync/capabilities.xml       the capability list, and that to the others
@@ -40,10 +40,10 @@ var errLong = errors.New("resourcesync: more entries than a list may have: begin
 //	GET /resourcesync/resources/FROM/TO      a part of a list of more than ListEntries, which is an index
 //	GET /resourcesync/changes/FROM/TO
 //
-// Both lists are read from the change log, which holds the last entry of every page. A resource list is of
-// a cursor: of a page that changes while it is read, only the changes after this cursor tell, to which the
-// link "monitor" leads. A list of n entries takes O(n log n) and 24 bytes an entry. An index of the whole log
-// reads all of it once, and from then on what has come since; it keeps two cursors a part. Safe for concurrent
+// Both lists are read from the change log, which holds the last entry of every page. A resource list shows the pages
+// at a cursor. A page that changes while the list is read is left out; the changes after the cursor have it, and the
+// link "monitor" leads to them. A list of n entries takes O(n log n) time and 24 bytes an entry. The first index of
+// the whole log reads all of it, later ones only the new entries. It keeps two cursors per part. Safe for concurrent
 // use.
 type Source struct {
 	Store       *store.Store
@@ -54,7 +54,7 @@ type Source struct {
 	live, changed []partOf // of the whole lists, as last cut
 }
 
-// Handler returns what serves the lists.
+// Handler returns the HTTP handler of the lists.
 func (s *Source) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+sourcePath, func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func (s *Source) Handler() http.Handler {
 	return mux
 }
 
-// contents writes a document that leads to others: their paths and capabilities.
+// contents writes a document with links to others: their paths and capabilities.
 func (s *Source) contents(w http.ResponseWriter, r *http.Request, is listMeta, links []listLink, others ...string) {
 	d := beginDocument(w, s.Clock, "urlset", is, links)
 	for other := range slices.Chunk(others, 2) {
@@ -105,7 +105,7 @@ func (s *Source) changes(w http.ResponseWriter, r *http.Request) {
 	s.list(w, r, list{Span: feed.Span{From: since.Cursor(), To: now.Cursor()}, at: s.Clock.Now()})
 }
 
-// part serves what an index leads to.
+// part serves a part of an index.
 func (s *Source) part(w http.ResponseWriter, r *http.Request, live bool) {
 	here, err := feed.ParseSpan(s.Store, r.PathValue("from"), r.PathValue("to"))
 	if err != nil {
@@ -122,18 +122,18 @@ func (s *Source) part(w http.ResponseWriter, r *http.Request, live bool) {
 	s.write(w, r, asked, "")
 }
 
-// list is what is served: of the live pages, or of all changes, of a span of the log.
+// list is a list of the live pages, or of all changes, in a span of the log.
 type list struct {
 	feed.Span
 	live bool
 	part bool      // of an index
-	at   time.Time // of a resource list: when its end was the log's
+	at   time.Time // of a resource list: when it was the present state
 }
 
 // wants reports whether an entry belongs into the list.
 func (l *list) wants(e feed.Entry) bool { return !l.live || !e.Kind.Ended() }
 
-// path returns where the list is as a whole.
+// path returns the path of the whole list.
 func (l *list) path() string {
 	if l.live {
 		return resourcesPath
@@ -167,7 +167,7 @@ func (s *Source) list(w http.ResponseWriter, r *http.Request, asked list) {
 	d.end()
 }
 
-// meta says what the list is, whose first entry is of that time.
+// meta returns the metadata of the list. first is the time of its first entry.
 func (l *list) meta(first int64) listMeta {
 	if l.live {
 		return listMeta{Capability: "resourcelist", At: datetime(l.at.UnixNano())}
@@ -175,15 +175,15 @@ func (l *list) meta(first int64) listMeta {
 	return listMeta{Capability: "changelist", From: datetime(first)}
 }
 
-// spot is where an entry of a list is in the log.
+// spot is the position of an entry of a list in the log.
 type spot struct {
 	at        int64
 	record    uint64
 	partition weburl.Partition
 }
 
-// write writes a list, its entries by time. It keeps their spots alone and reads each again: what has
-// changed meanwhile is left to the changes that come after.
+// write writes a list, its entries sorted by time. It keeps only their spots and reads each entry again. It leaves
+// out entries that have changed meanwhile: they are among the later changes.
 func (s *Source) write(w http.ResponseWriter, r *http.Request, asked list, monitor string) {
 	spots, err := s.spots(asked)
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Source) write(w http.ResponseWriter, r *http.Request, asked list, monit
 	for _, at := range spots {
 		changes, err := s.Store.Changes(at.partition, at.record-1, 1)
 		if err != nil {
-			return // a document without an end is no list
+			return // the client sees that the document is incomplete
 		}
 		if len(changes) == 1 && changes[0].Record == at.record {
 			d.add(s.item(origin(r), feed.Entry{Partition: at.partition, Change: changes[0]}, asked.live))
@@ -222,7 +222,7 @@ func (s *Source) write(w http.ResponseWriter, r *http.Request, asked list, monit
 	d.end()
 }
 
-// spots returns where the entries of a list are, by time.
+// spots returns the spots of the entries of a list, sorted by time.
 func (s *Source) spots(asked list) (spots []spot, err error) {
 	err = asked.Walk(s.Store, func(e feed.Entry) error {
 		switch {
@@ -240,7 +240,7 @@ func (s *Source) spots(asked list) (spots []spot, err error) {
 	return spots, err
 }
 
-// item returns an entry as a list has it; a version that is kept has its address as link "memento".
+// item returns the item of an entry. If the version is kept, the link "memento" has its address.
 func (s *Source) item(origin string, e feed.Entry, live bool) listItem {
 	item := listItem{Loc: e.URL.String()}
 	if live {
@@ -261,7 +261,7 @@ func (s *Source) item(origin string, e feed.Entry, live bool) listItem {
 	return item
 }
 
-// changeOf returns what ResourceSync calls a change.
+// changeOf returns ResourceSync's word for a change.
 func changeOf(k store.ChangeKind) string {
 	switch {
 	case k == store.ChangeNew:
@@ -274,10 +274,10 @@ func changeOf(k store.ChangeKind) string {
 
 func (s *Source) most() int { return cmp.Or(s.ListEntries, mostOfList) }
 
-// datetime returns unix nanoseconds as lists have them: to the microsecond, so that texts sort as times do.
+// datetime formats unix nanoseconds for lists, to the microsecond, so that texts sort like times.
 func datetime(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// origin returns the address by which the server was asked.
+// origin returns the scheme and host of the request.
 func origin(r *http.Request) string {
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" { // or at a proxy
 		return "https://" + r.Host

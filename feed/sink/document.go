@@ -16,11 +16,11 @@ import (
 	"freshet/weburl"
 )
 
-// A Document is what the last version of a page says, or that the page has ended for those whom it is for.
+// A Document holds the text of a page's last version, or says that the page has ended for these uses.
 type Document struct {
 	URL  string `json:"url" parquet:"url"`
 	Site string `json:"site" parquet:"site,dict"`
-	// of the visit that brought the version, or of the end
+	// of the visit that found the version, or of the end
 	Time      time.Time  `json:"time" parquet:"time,timestamp(microsecond)"`
 	Title     string     `json:"title,omitempty" parquet:"title"`
 	Byline    string     `json:"byline,omitempty" parquet:"byline"`
@@ -28,17 +28,17 @@ type Document struct {
 	Language  string     `json:"language,omitempty" parquet:"language,dict"`
 	Text      string     `json:"text,omitempty" parquet:"text"`
 	Markdown  string     `json:"markdown,omitempty" parquet:"markdown"`
-	// from the version before to this one, unified, of the text's lines
+	// unified diff of the text's lines from the version before to this one
 	Diff    string `json:"diff,omitempty" parquet:"-"`
 	Version uint32 `json:"version,omitempty" parquet:"version"`
 	Digest  string `json:"digest,omitempty" parquet:"digest"` // SHA-1 of the body, hexadecimal
-	// the URL of one of the pages that say nearly the same
+	// the URL of one of the pages with nearly the same text
 	Cluster string `json:"cluster,omitempty" parquet:"cluster"`
-	// PageRank among the pages of an export, the mean being 1
+	// PageRank among the pages of an export, 1 on average
 	Rank float64 `json:"rank,omitempty" parquet:"rank"`
-	// targets of the page's links of rel=license
+	// targets of the page's links with rel=license
 	Licenses []string `json:"licenses,omitempty" parquet:"licenses,list"`
-	// what site and page say about the use of the page
+	// signals of site and page about the use of the page
 	Signals []string `json:"signals,omitempty" parquet:"signals,list"`
 	Deleted bool     `json:"deleted,omitempty" parquet:"deleted"`
 
@@ -46,27 +46,28 @@ type Document struct {
 	Position uint64 `json:"-" parquet:"-"` // grows with each change of the page, and is never 0
 }
 
-// A Reader reads what pages say from a store. Not for concurrent use. Close waits for what it has begun.
+// A Reader reads documents from a store. Not for concurrent use. Close waits for calls of the text library that are
+// still running.
 type Reader struct {
 	store    *store.Store
 	uses     []consent.Use
 	markdown bool
 	texts    *stored.Reader
 
-	Pages, Ended, Reserved, Textless int64 // entries so far, by what came of them
+	Pages, Ended, Reserved, Textless int64 // entries so far, by result
 }
 
-// NewReader returns a reader of documents for some uses: a page whose site or author disallows one of them has ended
-// for these. With markdown documents have Markdown and no text.
+// NewReader returns a reader of documents for some uses. If a page's site or author disallows one of them, its
+// document says that it has ended. With markdown, documents have Markdown instead of text.
 func NewReader(s *store.Store, uses []consent.Use, markdown bool) *Reader {
 	return &Reader{store: s, uses: uses, markdown: markdown, texts: stored.NewReader(s, text.Limits{})}
 }
 
-// Close gives back what NewReader took.
+// Close frees the resources of NewReader.
 func (r *Reader) Close() { r.texts.Close() }
 
-// Document returns the document of an entry of the change log, without its difference. Its errors are the store's and
-// ctx's; a page whose bytes are damaged has ended.
+// Document returns the document of an entry of the change log, without a diff. Its errors are those of the store and
+// of ctx. A page with damaged bytes counts as ended.
 func (r *Reader) Document(ctx context.Context, e feed.Entry) (Document, error) {
 	d, _, err := r.document(ctx, e)
 	return d, err
@@ -77,7 +78,7 @@ func ended(e feed.Entry) Document {
 	return Document{URL: e.URL.String(), Site: string(e.URL.Site()), Time: time.Unix(0, e.At).UTC(), Deleted: true, Kind: e.Kind.String(), Position: e.Record}
 }
 
-// errContent matches the errors of a version's bytes.
+// errContent matches the errors of versions whose bytes cannot be read.
 var errContent = errors.New("sink: the version cannot be read")
 
 // document also returns the row of a page that has not ended.
@@ -122,8 +123,8 @@ func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.P
 	return d, &row, nil
 }
 
-// Changed returns the document of an entry as Document does, with its difference from the version before if that is
-// kept and both are short. A page that asks not to be indexed has ended, whatever the uses.
+// Changed is Document with a diff from the version before, if that is kept and both are short. A page that asks not
+// to be indexed counts as ended, whatever the uses.
 func (r *Reader) Changed(ctx context.Context, e feed.Entry) (Document, error) {
 	d, row, err := r.document(ctx, e)
 	if err == nil && row != nil && row.NoIndex {
@@ -134,19 +135,19 @@ func (r *Reader) Changed(ctx context.Context, e feed.Entry) (Document, error) {
 	}
 	before, err := r.store.Version(e.Partition, e.Fingerprint, row.Versions-1)
 	if err != nil {
-		return d, nil // it is not kept any more
+		return d, nil // it is no longer kept
 	}
 	d.Diff = r.difference(ctx, row.URL, &before, d.Text)
 	return d, ctx.Err()
 }
 
 const (
-	longestCompared = 256 << 10 // bytes of a text that is compared
+	longestCompared = 256 << 10 // bytes of a text for a diff
 	linesCompared   = 2000
 	longestDiff     = 64 << 10
 )
 
-// difference returns how the text of a version became another, "" if it cannot be told briefly.
+// difference returns the diff between the text of a version and another text, or "" if it would be long.
 func (r *Reader) difference(ctx context.Context, u weburl.URL, before *store.Version, after string) string {
 	said, err := r.texts.Document(ctx, u, before, false)
 	if err != nil || max(len(said.Text), len(after)) > longestCompared {

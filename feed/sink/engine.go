@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// answerTime bounds a request to a search engine; longestAnswer the bytes that are read of an answer.
+// answerTime bounds the time of a request to a search engine, longestAnswer the bytes of an answer.
 const (
 	answerTime    = time.Minute
 	longestAnswer = 16 << 20
@@ -28,10 +28,10 @@ type engine struct {
 	made   bool // the index is there
 }
 
-// NewSearchEngine returns an index of OpenSearch or Elasticsearch as a target. The URL's path is the index's name; its
-// user and password are sent with each request. The index is made at the first Put if there is none. A document's id is
-// the beginning of its URL's SHA-256, in hexadecimal; its version is the position, kept outside of the engine
-// (version_type=external), so what comes twice or late changes nothing.
+// NewSearchEngine returns an index of OpenSearch or Elasticsearch as a target. The URL's path is the index's name.
+// Each request carries its user and password. The first Put makes the index if there is none. A document's id is the
+// beginning of its URL's SHA-256, in hexadecimal. Its version is the position (version_type=external), so a document
+// that comes twice or late changes nothing.
 func NewSearchEngine(index *url.URL, transport http.RoundTripper) Target {
 	bare := *index
 	bare.User = nil
@@ -65,7 +65,7 @@ func (e *engine) ask(ctx context.Context, method, path, kind string, body []byte
 	return response.StatusCode, answer, err
 }
 
-// fields is what the index knows of the fields of a document before the first comes.
+// fields is the mapping of the index.
 const fields = `{"mappings": {"properties": {
 	"url": {"type": "keyword"}, "site": {"type": "keyword"}, "time": {"type": "date"}, "title": {"type": "text"}, "byline": {"type": "text"},
 	"published": {"type": "date"}, "language": {"type": "keyword"}, "text": {"type": "text"},
@@ -101,8 +101,8 @@ func (e *engine) Clear(ctx context.Context) error {
 	// other errors with this code may pass
 	case code == http.StatusBadRequest && kindOf(answer) == "illegal_argument_exception":
 		return &Fault{
-			Cause: fmt.Sprintf("%s cannot be deleted, which has to be as ends of pages were missed: it answered %d: %.500s", e.index, code, answer),
-			Remedy: "if it is an alias, delete the index behind it and the alias, or give --sink the name of an index in place of an alias; " +
+			Cause: fmt.Sprintf("%s must be deleted, because ends of pages were missed, but it answered %d: %.500s", e.index, code, answer),
+			Remedy: "if it is an alias, delete the index behind it and the alias, or give --sink the name of an index instead of an alias; " +
 				"then start again",
 		}
 	case code/100 != 2 && code != http.StatusNotFound:
@@ -169,7 +169,7 @@ func (e *engine) Put(ctx context.Context, documents []Document) ([]Refusal, erro
 	return refusals, err
 }
 
-// halve puts documents that are refused together, until what is refused is one.
+// halve puts the halves of a refused batch, and so on, until only single documents are refused.
 func (e *engine) halve(ctx context.Context, documents []Document, why string) ([]Refusal, error) {
 	if len(documents) == 1 {
 		return []Refusal{{documents[0], why}}, nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// change is a document as those read it who get all changes in a row.
+// change is a document in a stream of changes.
 type change struct {
 	Kind     string `json:"kind"`
 	Position uint64 `json:"position,omitempty"` // grows with each change of the page
@@ -29,8 +29,7 @@ type cloudEvent struct {
 	Data        any       `json:"data"`
 }
 
-// eventOf returns the event of a document, and its id: the same for the same change of the same source, another for
-// every other.
+// eventOf returns the event of a document and its id. The id is unique for a change of a source.
 func eventOf(source string, d Document) (id string, event []byte, err error) {
 	page := sha256.Sum256([]byte(source + "\n" + d.URL))
 	id = fmt.Sprintf("%x-%d", page[:16], d.Position)

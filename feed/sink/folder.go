@@ -16,11 +16,11 @@ import (
 	"freshet/clock"
 )
 
-// A file of a folder is complete after so many bytes, or so much time.
+// A file of a folder is complete after this many bytes or this time.
 const (
 	fileBytes = 64 << 20
 	fileTime  = time.Hour
-	opened    = ".open" // the ending of the name of one that is not
+	opened    = ".open" // the suffix of a file that is not complete
 )
 
 // folder is a folder of files with lines of JSON.
@@ -32,10 +32,11 @@ type folder struct {
 	size  int64
 }
 
-// NewFolder returns a folder as a target. Its files have a change a line, as JSON, in the order of the change log; what
-// comes twice after a crash has the same position. A file is named by when it began,
-// changes-20260131T120000.000Z.jsonl, and has ".open" behind its name until it is complete: after 64 MiB, an hour, or a
-// stop. The folder is made if there is none, and what was left open is completed, without a line that is torn.
+// NewFolder returns a folder as a target, and makes the folder if there is none. Its files have one change per line,
+// as JSON, in the order of the change log. A change that comes twice after a crash has the same position. A file is
+// named by the time of its beginning: changes-20260131T120000.000Z.jsonl. The suffix ".open" follows until it is
+// complete: after 64 MiB, an hour, or a stop. NewFolder completes files that were left open, and cuts a torn last
+// line.
 func NewFolder(dir string, c *clock.Clock) (Target, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
@@ -53,7 +54,8 @@ func NewFolder(dir string, c *clock.Clock) (Target, error) {
 	return &folder{dir: dir, clock: c}, nil
 }
 
-// complete cuts a torn line off a file that was left open, and gives it its name. A file without a whole line goes.
+// complete cuts a torn line off a file that was left open, and gives the file its name. It removes a file without a
+// whole line.
 func complete(name string) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -84,7 +86,7 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// wholeLines returns where the last line that is whole ends.
+// wholeLines returns the end of the last whole line.
 func wholeLines(f *os.File) (int64, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	part := make([]byte, 64<<10)
@@ -117,7 +119,7 @@ func (f *folder) Put(_ context.Context, documents []Document) ([]Refusal, error)
 	return nil, f.write(lines.Bytes())
 }
 
-// Clear writes a line that says that all pages come again.
+// Clear writes a line of kind resynchronise.
 func (f *folder) Clear(context.Context) error {
 	line, err := json.Marshal(change{Kind: kindResynchronise, Document: Document{Time: f.clock.Now().UTC()}})
 	if err != nil {
@@ -134,7 +136,7 @@ func (f *folder) rotate() error {
 	return nil
 }
 
-// write appends whole lines to the file that is open. After an error that file is completed, without them.
+// write appends whole lines to the open file. After an error it completes the file without them.
 func (f *folder) write(lines []byte) error {
 	if f.file == nil {
 		now := f.clock.Now()

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Collector returns the Prometheus metrics of sinks, read off at each scrape. They are named as in Options.
+// Collector returns the Prometheus metrics of sinks, read at each scrape. The sinks have the names of their Options.
 func Collector(sinks func() []*Sink) prometheus.Collector { return collector{sinks} }
 
 type collector struct{ sinks func() []*Sink }

@@ -9,9 +9,8 @@ import (
 	"freshet/feed"
 )
 
-// Origin returns the name of where the changes come from that the sink of a folder hands on: letters and digits that
-// are drawn once and kept in the folder, which is made if absent. Positions can be compared among changes of one
-// origin.
+// Origin returns the name of the source of a sink's changes: letters and digits that are drawn once and kept in the
+// sink's folder, which Origin makes if absent. Positions can be compared among changes of one origin.
 func Origin(fs vfs.FS, dir string) (string, error) {
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("sink: %w", err)

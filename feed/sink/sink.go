@@ -23,29 +23,29 @@ import (
 const (
 	pagesAtOnce = 64 // read from the log, and held in memory
 	bytesAtOnce = 4 << 20
-	gathering   = time.Second // in which changes gather, once there is one
-	looking     = time.Minute // between checks whether something is due at the target
+	gathering   = time.Second // how long changes gather after the first
+	looking     = time.Minute // between calls of Put without documents
 )
 
-// A Target is where documents go. It is used by one goroutine.
+// A Target receives documents. One goroutine uses it.
 type Target interface {
-	// Put hands on documents, in order; of one with a larger position than the target has of the page it changes
-	// nothing. It returns those that the target will never take. After an error the same pages are put again, as they
-	// are then. Without documents it does what is due.
+	// Put delivers documents in order. For a page, a document with a smaller position than the target has changes
+	// nothing. Put returns those that the target will never accept. After an error the same pages are put again, as
+	// they are then. Without documents Put does periodic work, such as to complete a file.
 	Put(ctx context.Context, documents []Document) ([]Refusal, error)
-	// Clear tells that all documents come again, since ends of pages may have been missed. After an error that is not a
-	// *Fault it is called again.
+	// Clear announces that all documents come again, since ends of pages may have been missed. After an error that is
+	// not a *Fault it is called again.
 	Clear(ctx context.Context) error
 	Close() error
 }
 
-// A Fault is an error of a Target that no further attempt repairs: somebody has to do something.
+// A Fault is an error of a Target that another attempt does not repair: an operator must act.
 type Fault struct{ Cause, Remedy string }
 
 // Error returns the cause and the remedy.
 func (f *Fault) Error() string { return "sink: " + f.Cause + ": " + f.Remedy }
 
-// A Refusal is a document that a target will never take, and why.
+// A Refusal is a document that a target will never accept, and the reason.
 type Refusal struct {
 	Document Document
 	Why      string
@@ -53,7 +53,7 @@ type Refusal struct {
 
 // Options are what a Sink needs.
 type Options struct {
-	Name   string // for people and metrics: the address without what is secret
+	Name   string // for people and metrics: the address without secrets
 	Target Target
 	Store  *store.Store
 	Bell   *feed.Bell // rung when the log has grown
@@ -63,23 +63,23 @@ type Options struct {
 	Dir    string // of the mark and the refused documents; made if absent
 	Uses   []consent.Use
 
-	// Spare waits, after Run has read texts for so long a time, until more of it harms nobody; nil: it never does.
+	// Spare is called after Run has read texts for a time, and waits until the machine has time for more; nil: no wait.
 	Spare func(ctx context.Context, worked time.Duration)
 }
 
-// A Sink hands documents on. A new one begins with all pages that are stored. It holds one batch in memory: 64 pages at
-// most, or the one that brings it over 4 MiB.
+// A Sink delivers documents to a target. A new one begins with all stored pages. It holds one batch in memory: at
+// most 64 pages, and no further page once it has 4 MiB.
 type Sink struct {
 	o      Options
 	rng    *rand.Rand
 	log    *feed.Reader
 	reader *Reader
 
-	put, refused, failures atomic.Int64 // documents taken and refused; attempts that failed since the last that did not
-	oldest                 atomic.Int64 // unix nanoseconds of the first change that is being put; 0: none is
+	put, refused, failures atomic.Int64 // documents accepted and refused; failed attempts since the last success
+	oldest                 atomic.Int64 // unix nanoseconds of the first change that is being put; 0: none
 }
 
-// New returns a sink that goes on from its mark.
+// New returns a sink that continues from its mark.
 func New(o Options) (*Sink, error) {
 	if err := o.FS.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
@@ -90,10 +90,10 @@ func New(o Options) (*Sink, error) {
 // Name returns the sink's name.
 func (s *Sink) Name() string { return s.o.Name }
 
-// Run puts documents until ctx ends. Its error is the directory's or a *Fault; a panic is one, with the stack.
+// Run puts documents until ctx ends. Its error is that of the directory, a *Fault, or a panic with its stack.
 func (s *Sink) Run(ctx context.Context) error { return s.contained(ctx, true) }
 
-// CatchUp puts what there is, unless ctx ends before. It is for a crawl that has ended, after Run.
+// CatchUp puts the remaining documents, unless ctx ends first. Call it after Run, when the crawl has ended.
 func (s *Sink) CatchUp(ctx context.Context) error { return s.contained(ctx, false) }
 
 func (s *Sink) contained(ctx context.Context, on bool) (err error) {
@@ -130,7 +130,7 @@ func (s *Sink) open(ctx context.Context) error {
 	return s.orAgain(ctx, err)
 }
 
-// orAgain begins with all pages if an error says that the log does not tell all that came after the mark.
+// orAgain starts again with all pages if err says that the log no longer has all changes since the mark.
 func (s *Sink) orAgain(ctx context.Context, err error) error {
 	if !errors.Is(err, feed.ErrBehind) && !errors.Is(err, feed.ErrCursor) {
 		return err
@@ -145,7 +145,7 @@ func (s *Sink) orAgain(ctx context.Context, err error) error {
 
 func (s *Sink) mark() string { return s.o.FS.PathJoin(s.o.Dir, "mark") }
 
-// step puts the documents of some entries. If there are none yet it waits for some, or reports that there are no more.
+// step puts the documents of the next entries. If there are none it waits for some, or, unless on, returns false.
 func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 	news := s.o.Bell.Wait()
 	entries, err := s.log.Next(pagesAtOnce)
@@ -182,8 +182,8 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 	}
 }
 
-// hand puts the documents of entries, in batches, and lays aside what is refused. A batch that was not taken is read
-// again before it is put again: its pages may have ended meanwhile. It returns how long it read texts.
+// hand puts the documents of entries in batches, and lays refused ones aside. Before it puts a batch again it reads
+// it again, because its pages may have ended meanwhile. It returns the time that it took to read texts.
 func (s *Sink) hand(ctx context.Context, entries []feed.Entry) (read time.Duration, err error) {
 	for len(entries) > 0 {
 		var batch []Document
@@ -209,12 +209,12 @@ func (s *Sink) hand(ctx context.Context, entries []feed.Entry) (read time.Durati
 	return read, nil
 }
 
-// batch returns the documents of the first of entries.
+// batch returns the documents of as many first entries as make one batch.
 func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Document, err error) {
 	for bytes := 0; len(batch) < len(entries) && bytes <= bytesAtOnce; {
 		d, err := s.reader.Changed(ctx, entries[len(batch)])
 		switch {
-		case ofPage(err) && ctx.Err() == nil: // it has ended for the sink, as one without text
+		case ofPage(err) && ctx.Err() == nil: // it counts as ended, like a page without text
 			s.o.Logger.Warn("a page cannot be handed on", "sink", s.o.Name, "url", d.URL, "error", err)
 		case err != nil:
 			return nil, err
@@ -225,14 +225,14 @@ func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Documen
 	return batch, nil
 }
 
-// ofPage reports whether an error is of one page and comes again with it: damage, a coding that cannot be undone, a
-// version that is not kept any more. What the file system says is not.
+// ofPage reports whether an error concerns one page and would recur: damage, an invalid coding, a version that is no
+// longer kept. Errors of the file system do not count.
 func ofPage(err error) bool {
 	var file *fs.PathError
 	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errContent) && !errors.As(err, &file)
 }
 
-// insist calls try until it has no error; its own is ctx's or a *Fault.
+// insist calls try until it succeeds. Its error is that of ctx or a *Fault.
 func (s *Sink) insist(ctx context.Context, try func() error) error {
 	for failures := 0; ; failures++ {
 		err := try()
@@ -255,10 +255,10 @@ func (s *Sink) insist(ctx context.Context, try func() error) error {
 	}
 }
 
-// mostRefused bounds the file of refused documents, in bytes; one file before it is kept too.
+// mostRefused bounds the file of refused documents, in bytes. One earlier file is kept too.
 const mostRefused = 16 << 20
 
-// layAside writes refused documents to a file beside the mark, a line of JSON each, for people to look at.
+// layAside writes refused documents to a file beside the mark, one line of JSON each, for people to read.
 func (s *Sink) layAside(refusals []Refusal) error {
 	if len(refusals) == 0 {
 		return nil

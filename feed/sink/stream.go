@@ -23,17 +23,17 @@ type stream struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	clock  *clock.Clock
-	made   bool // a stream takes the subjects
+	made   bool // a stream has the subjects
 }
 
-// streamBytes is how much a stream keeps that is made here. What is older goes.
+// streamBytes is the size of a stream that make makes. Older messages are removed.
 const streamBytes = 1 << 30
 
-// NewStream returns subjects of NATS JetStream as a target, by the kind of the change and the page's host:
-// PREFIX.changed.org.example.www. Each message is a CloudEvent 1.0 in its JSON form. Its source names the crawl and
-// the origin, so that streams may have the changes of several crawls. Its id is the message's too (Nats-Msg-Id), so
-// the stream takes what comes twice within its window once. If no stream takes the subjects, one that does is made, of
-// 1 GiB at most. The connection is closed with the target.
+// NewStream returns subjects of NATS JetStream as a target. A subject has the kind of the change and the page's host:
+// PREFIX.changed.org.example.www. Each message is a CloudEvent 1.0 in JSON. Its source names the crawl and the
+// origin, so a stream may have the changes of several crawls. Its id is also the message's id (Nats-Msg-Id), so the
+// stream ignores a message that comes twice within its window. If no stream has the subjects, Put makes one of at
+// most 1 GiB. The target closes the connection.
 func NewStream(conn *nats.Conn, prefix, crawl, origin string, c *clock.Clock) (Target, error) {
 	if prefix == "" || strings.ContainsAny(prefix, "*> \t\r\n") || strings.HasPrefix(prefix, ".") || strings.HasSuffix(prefix, ".") || strings.Contains(prefix, "..") {
 		return nil, fmt.Errorf("sink: subject %q: want words with full stops between them", prefix)
@@ -50,7 +50,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// make makes a stream unless one takes the subjects.
+// make makes a stream unless one has the subjects.
 func (s *stream) make(ctx context.Context) error {
 	if s.made {
 		return nil
@@ -116,7 +116,7 @@ func tooLong(err error) bool {
 }
 
 // subjectOf returns the subject of a document, below the prefix: its kind and the labels of its host, the last one
-// first, so that those of a domain have the beginning in common.
+// first. So the subjects of a domain begin alike.
 func subjectOf(d Document) string {
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Hostname() == "" {
@@ -138,7 +138,7 @@ func (s *stream) publish(subject, id string, event []byte) (jetstream.PubAckFutu
 	return ack, nil
 }
 
-// Clear sends an event that says that all pages come again.
+// Clear sends an event of kind resynchronise.
 func (s *stream) Clear(ctx context.Context) error {
 	if err := s.make(ctx); err != nil {
 		return fmt.Errorf("sink: %w", err)

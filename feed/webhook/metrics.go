@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Collector returns the Prometheus metrics of a sender's hooks, read off at each scrape. sender may return nil: then
-// there are none. A hook is named by its place in Options.Hooks, from 1, and by its host: the rest of its URL may be
-// a secret.
+// Collector returns the Prometheus metrics of a sender's hooks, read at each scrape. While sender returns nil there
+// are none. A hook's labels are its place in Options.Hooks, from 1, and its host: the rest of its URL may be a
+// secret.
 func Collector(sender func() *Sender) prometheus.Collector { return collector{sender} }
 
 type collector struct{ sender func() *Sender }

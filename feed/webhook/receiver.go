@@ -26,11 +26,11 @@ type receiver struct {
 	file   string // of the cursor
 	rng    *rand.Rand
 	reader *feed.Reader
-	lost   error // why the hook cannot go on from where it was
+	lost   error // why the hook cannot continue from its cursor
 
-	taken, refused, lines atomic.Int64 // attempts, and what was taken
-	failures              atomic.Int64 // attempts refused since the last that was taken
-	oldest                atomic.Int64 // unix nanoseconds of the first change that is being told; 0: none is
+	taken, refused, lines atomic.Int64 // attempts, and accepted lines
+	failures              atomic.Int64 // failed attempts since the last success
+	oldest                atomic.Int64 // unix nanoseconds of the first change that is being sent; 0: none
 }
 
 // open brings the reader to the hook's cursor.
@@ -49,7 +49,7 @@ func (r *receiver) open() (err error) {
 	return err
 }
 
-// lose makes the next line tell the hook that it lacks changes. It goes on with the changes from now on.
+// lose makes the next line tell the hook that it lacks changes. After it come the changes from now on.
 func (r *receiver) lose(why error) (err error) {
 	r.lost = why
 	r.reader, err = feed.NewReader(r.o.Store, "", "")
@@ -59,7 +59,7 @@ func (r *receiver) lose(why error) (err error) {
 // keep makes the hook's position durable.
 func (r *receiver) keep() error { return feed.WriteKept(r.o.FS, r.file, r.reader.Place().String()) }
 
-// contained is run. A panic is its error, with the stack: it costs this hook only.
+// contained calls run. It turns a panic into an error with the stack, so a panic stops only this hook.
 func (r *receiver) contained(ctx context.Context) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -69,7 +69,7 @@ func (r *receiver) contained(ctx context.Context) (err error) {
 	return r.run(ctx)
 }
 
-// run sends changes to the hook until ctx ends. Its error is the directory's.
+// run sends changes to the hook until ctx ends. Its error is that of the directory.
 func (r *receiver) run(ctx context.Context) error {
 	for {
 		news := r.o.Bell.Wait()
@@ -98,7 +98,7 @@ func (r *receiver) run(ctx context.Context) error {
 	}
 }
 
-// next returns the next lines, none if there are none yet.
+// next returns the next lines, or none if there are none yet.
 func (r *receiver) next() (body []byte, err error) {
 	var entries []feed.Entry
 	since := r.reader.Place()
@@ -129,7 +129,7 @@ func (r *receiver) next() (body []byte, err error) {
 	return out.Bytes(), nil
 }
 
-// deliver sends lines until they are taken; its error is ctx's.
+// deliver sends lines until the hook accepts them. Its error is that of ctx.
 func (r *receiver) deliver(ctx context.Context, body []byte) error {
 	for failures := 0; ; failures++ {
 		asked, err := r.post(ctx, body)
@@ -152,7 +152,7 @@ func (r *receiver) deliver(ctx context.Context, body []byte) error {
 	}
 }
 
-// post makes one attempt. asked is how long the answer to one that failed asks to wait, 0 if it does not.
+// post makes one attempt. asked is the Retry-After of a failed attempt, or 0.
 func (r *receiver) post(ctx context.Context, body []byte) (asked time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL.String(), bytes.NewReader(body))
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *receiver) post(ctx context.Context, body []byte) (asked time.Duration, 
 		return 0, err
 	}
 	defer response.Body.Close()
-	_, _ = io.CopyN(io.Discard, response.Body, 4<<10) // a short answer leaves the connection fit for the next
+	_, _ = io.CopyN(io.Discard, response.Body, 4<<10) // the connection can be used again if the answer was short
 	if response.StatusCode/100 != 2 {
 		asked, _ = clock.RetryAfter(response.Header.Get("Retry-After"), r.o.Clock.Now())
 		return asked, fmt.Errorf("webhook: answered %s: want a code from 200 to 299", response.Status)

@@ -20,17 +20,17 @@ import (
 	"freshet/store"
 )
 
-// The headers of what a webhook is sent.
+// The headers of a request to a webhook.
 const (
 	TimestampHeader = "X-Freshet-Timestamp" // unix seconds, of the attempt
-	SignatureHeader = "X-Freshet-Signature" // what Sign returns
+	SignatureHeader = "X-Freshet-Signature" // the result of Sign
 )
 
 const (
 	linesAtOnce = 256              // of a request, and held in memory, for a hook
-	answerTime  = 30 * time.Second // of the machine's, for an answer
-	gathering   = time.Second      // in which changes gather, once there is one
-	longestAsk  = 24 * time.Hour   // that an answer may ask for
+	answerTime  = 30 * time.Second // for an answer, in machine time
+	gathering   = time.Second      // how long changes gather after the first
+	longestAsk  = 24 * time.Hour   // longest Retry-After
 )
 
 // Sign returns "sha256=" and the HMAC-SHA-256 of the timestamp's text, a full stop and the body, in
@@ -42,40 +42,39 @@ func Sign(secret []byte, timestamp string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// A Hook is a URL that is told of changes, and the secret that signs what it is told.
+// A Hook is a URL that receives changes, and the secret that signs them.
 type Hook struct {
 	URL    *url.URL
 	Secret []byte
 }
 
-// Options are what a Sender needs.
+// Options configures a Sender.
 type Options struct {
 	Store     *store.Store
 	Bell      *feed.Bell // rung when the log has grown
 	Clock     *clock.Clock
 	Logger    *slog.Logger
-	Transport http.RoundTripper // makes the requests; it keeps them from addresses that they are not to reach
+	Transport http.RoundTripper // makes the requests; it must refuse forbidden addresses
 	FS        vfs.FS
 	Dir       string // of the cursors; made if absent
 	Hooks     []Hook
 }
 
-// A Sender sends lines of the change feed to URLs, as NDJSON in the body of a POST: up to 256 at once, in
-// the log's order. An answer with a code from 200 to 299 takes them; after any other, a redirect too, and
-// after none within 30 s, the same lines are sent again: after a second, then twice as long each time, up
-// to an hour, of which between half and all is waited, or longer if the answer's Retry-After asks for it, up
-// to a day. Where each hook is, is on disk; so a change arrives at least once, also if either side is killed.
-// A hook holds one batch in memory and waits for nobody else.
+// A Sender sends lines of the change feed to URLs, as NDJSON in the body of a POST: up to 256 at once, in the log's
+// order. A hook accepts them with a code from 200 to 299. After any other code, redirects included, or no answer
+// within 30 s, the Sender sends the same lines again. It waits a second first, then twice as long each time, up to an
+// hour; up to half of the wait is taken off at random. A Retry-After of up to a day makes the wait longer. The
+// position of each hook is on disk. So a change arrives at least once, even if either side is killed. A hook holds
+// one batch in memory and does not wait for other hooks.
 //
-// A hook that is new is told of what changes from then on. One that was away for so long that ends of
-// pages are forgotten, or whose cursor is lost, gets one line of kind resynchronise with the cursor from
-// which it is told on.
+// A new hook gets the changes from its first start on. If a hook was away for so long that ends of pages are
+// forgotten, or if its cursor is lost, it gets a line of kind resynchronise with the cursor from which it continues.
 type Sender struct {
 	o         Options
 	receivers []*receiver
 }
 
-// NewSender finds out where each hook is; the cursors of new ones are durable when it returns.
+// NewSender reads the position of each hook. The cursors of new hooks are durable when it returns.
 func NewSender(o Options) (*Sender, error) {
 	if err := o.FS.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("webhook: %w", err)
@@ -99,7 +98,7 @@ func NewSender(o Options) (*Sender, error) {
 	return s, nil
 }
 
-// Run tells the hooks of changes until ctx ends.
+// Run sends changes to the hooks until ctx ends.
 func (s *Sender) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, r := range s.receivers {

@@ -1,7 +1,7 @@
-// Package pdf reads what PDF documents say.
+// Package pdf reads the text of PDF documents.
 //
-// PDFium does it, compiled to WebAssembly: it runs without cgo, in a sandbox of its own that sees no file and no
-// network, within bounds of memory and of time. A document that means harm costs what the bounds allow.
+// It uses PDFium, compiled to WebAssembly, without cgo. PDFium runs in a sandbox without files and network, within
+// bounds of memory and time. So a hostile document costs at most these bounds.
 package pdf
 
 import (
@@ -25,14 +25,15 @@ import (
 // The bounds of a document.
 const (
 	memoryPages = 1536 // of the sandbox, 64 KiB each
-	mostPages   = 2000 // that are read
+	mostPages   = 2000 // read at most
 	longestText = 8 << 20
 )
 
-// ErrUnreadable matches the errors of bytes that are no PDF, need a password, or go beyond the bounds.
+// ErrUnreadable matches the errors of documents that are no PDF, need a password, or exceed the bounds.
 var ErrUnreadable = errors.New("pdf: unreadable")
 
-// compiled returns PDFium compiled, for the life of the process. It takes some seconds, at the first document.
+// compiled returns the compiled PDFium. The first call takes some seconds; the result stays for the life of the
+// process.
 var compiled = sync.OnceValues(func() (wazero.CompilationCache, error) {
 	cache := wazero.NewCompilationCache()
 	pool, err := start(context.Background(), cache)
@@ -55,15 +56,15 @@ func start(ctx context.Context, cache wazero.CompilationCache) (pdfium.Pool, err
 	return pool, nil
 }
 
-// A Document is what a PDF says.
+// A Document is the text of a PDF.
 type Document struct {
-	Title  string // as the document names itself; "" if it does not
+	Title  string // from the document's metadata, or ""
 	Author string
-	Text   string // of all pages, a page after the other
+	Text   string // of all pages, in order
 }
 
-// Read returns what a PDF says, within a time from when PDFium is ready. Its errors are ErrUnreadable and ctx's. It
-// starts a sandbox and ends it.
+// Read returns the text of a PDF. It takes at most within, from the time when PDFium is ready. Its errors are
+// ErrUnreadable and that of ctx. It starts a sandbox and ends it.
 func Read(ctx context.Context, body []byte, within time.Duration) (d Document, err error) {
 	cache, err := compiled()
 	if err != nil {
@@ -114,7 +115,7 @@ func read(worker pdfium.Pdfium, opened references.FPDF_DOCUMENT) (d Document, er
 		page := requests.Page{ByIndex: &requests.PageByIndex{Document: opened, Index: i}}
 		said, err := worker.GetPageText(&requests.GetPageText{Page: page})
 		if err != nil {
-			continue // a page that is damaged
+			continue // a damaged page
 		}
 		text.WriteString(strings.TrimSpace(strings.ReplaceAll(said.Text, "\r\n", "\n")))
 		text.WriteString("\n")

@@ -1,9 +1,8 @@
-// Package stored reads the text of versions that a store keeps.
+// Package stored reads the text of stored versions.
 //
-// A Reader decodes a version, takes it apart and has it read with what it has learned of the version's site (package
-// text). It learns a site from a sample of its stored pages when it is first asked about one of them, and again when
-// the site has twice as many pages. How many sites it knows at once is bounded in bytes; the one asked about longest
-// ago goes first. Nothing that it knows is kept on disk.
+// A Reader decodes a version and reads its text, with a text.Site for the version's site. It learns a site from a
+// sample of its stored pages when it first reads one of them, and again when the site has twice as many pages. The
+// sites that it knows are bounded in bytes; it forgets the one used longest ago first. It stores nothing on disk.
 package stored
 
 import (
@@ -23,19 +22,19 @@ import (
 
 const (
 	samplePages = 48     // that a site is learned from
-	sampleRows  = 20_000 // looked at to find them
+	sampleRows  = 20_000 // read to find them
 	libraryTime = 2 * time.Second
 	pdfTime     = 10 * time.Second // for a PDF
 	pdfBytes    = 32 << 20
-	siteBudget  = 64 << 20 // bytes of the sites that are known
+	siteBudget  = 64 << 20 // bytes of the known sites
 	maxSites    = siteBudget / text.SiteBytes
 )
 
-// ErrNoText matches the errors of versions that hold no text: of another kind than HTML, plain text or PDF, or without
-// a body.
+// ErrNoText matches the errors of versions without text: neither HTML, plain text nor PDF, or without a body.
 var ErrNoText = errors.New("stored: no text")
 
-// A Reader reads the text of stored versions. Not for concurrent use. Close waits for what it has begun.
+// A Reader reads the text of stored versions. Not for concurrent use. Close waits for a running call of the text
+// library.
 type Reader struct {
 	store     *store.Store
 	limits    text.Limits
@@ -44,7 +43,7 @@ type Reader struct {
 	uses      int // of sites so far
 }
 
-// known is a site with what was learned of it.
+// known is a site that the Reader has learned.
 type known struct {
 	site  text.Site
 	pages int64 // that it had then
@@ -56,25 +55,25 @@ func NewReader(s *store.Store, limits text.Limits) *Reader {
 	return &Reader{store: s, limits: limits, extractor: text.NewExtractor(limits), sites: map[weburl.Site]*known{}}
 }
 
-// Close gives back what NewReader took.
+// Close frees the resources of NewReader.
 func (r *Reader) Close() { r.extractor.Close() }
 
-// Document returns what a version of the page at u says, as Markdown too if that is asked for. Its errors are
-// ErrNoText, text.ErrUnreadable and those of the store and of the content codings.
+// Document returns the text of a version of the page at u, with markdown also as Markdown. Its errors are ErrNoText,
+// text.ErrUnreadable and those of the store and of the content codings.
 func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, markdown bool) (text.Document, error) {
 	return r.read(ctx, u, v, func(ctx context.Context, p *text.Page, site *text.Site) text.Document {
 		return r.extractor.Read(ctx, p, u, site, markdown)
 	})
 }
 
-// Brief returns what Document does, without author and date. It is for many pages.
+// Brief is Document without author and date. It is fast enough for many pages.
 func (r *Reader) Brief(ctx context.Context, u weburl.URL, v *store.Version) (text.Document, error) {
 	return r.read(ctx, u, v, func(ctx context.Context, p *text.Page, site *text.Site) text.Document {
 		return r.extractor.Brief(ctx, p, u, site)
 	})
 }
 
-// read takes a version apart. What a page with markup says is how's answer.
+// read decodes a version. It calls how for a page with markup.
 func (r *Reader) read(ctx context.Context, u weburl.URL, v *store.Version, how func(context.Context, *text.Page, *text.Site) text.Document) (text.Document, error) {
 	body, err := r.body(u, v)
 	if err != nil {
@@ -96,7 +95,8 @@ func (r *Reader) read(ctx context.Context, u weburl.URL, v *store.Version, how f
 	return how(ctx, page, site), nil
 }
 
-// Signature returns the signature of what a version says, without the library: it is for many pages.
+// Signature returns the signature of a version's text. It does not use the library, so it is fast enough for many
+// pages.
 func (r *Reader) Signature(ctx context.Context, u weburl.URL, v *store.Version) (sig text.Signature, err error) {
 	body, err := r.body(u, v)
 	if err != nil {
@@ -135,16 +135,16 @@ func (r *Reader) body(u weburl.URL, v *store.Version) ([]byte, error) {
 	defer stream.Close()
 	most := r.limits.MaxBytes()
 	if isPDF(v.ContentType) {
-		most = pdfBytes // its index is at its end
+		most = pdfBytes // a PDF's index is at its end
 	}
 	body, err := io.ReadAll(io.LimitReader(stream, most))
 	if err != nil && len(body) == 0 {
 		return nil, err
 	}
-	return body, nil // what is cut off or damaged at its end says something all the same
+	return body, nil // a body that is cut or damaged at its end still has text
 }
 
-// site returns what is known of a site, learned now if need be.
+// site returns a site, and learns it first if necessary.
 func (r *Reader) site(name weburl.Site) (*text.Site, error) {
 	row, err := r.store.Site(name)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -166,7 +166,7 @@ func (r *Reader) site(name weburl.Site) (*text.Site, error) {
 	return &k.site, nil
 }
 
-// forget drops the site that was asked about longest ago.
+// forget drops the site used longest ago.
 func (r *Reader) forget() {
 	var oldest weburl.Site
 	for name, k := range r.sites {
@@ -200,7 +200,7 @@ func (r *Reader) learn(site *text.Site, name weburl.Site) error {
 		}
 		body, err := r.body(row.URL, &v)
 		if err != nil {
-			continue // one page that cannot be read is no reason to read no other
+			continue // skip a page that cannot be read
 		}
 		if page, err := text.Parse(v.ContentType, body, r.limits); err == nil {
 			site.Learn(page)
@@ -215,7 +215,7 @@ func isHTML(contentType string) bool {
 
 func isPDF(contentType string) bool { return media(contentType) == "application/pdf" }
 
-// unmarked returns what a document without markup says; ok is false for one with markup.
+// unmarked returns the text of a document without markup. ok is false for one with markup.
 func unmarked(ctx context.Context, contentType string, body []byte) (d text.Document, ok bool, err error) {
 	switch {
 	case isPlain(contentType):

@@ -1,19 +1,19 @@
 // Package multicast carries frames to many receivers as datagrams, one copy for all of them.
 //
-// A frame is cut into blocks of up to 64 shards, and each block gets parity shards, one to four of data
-// (Reed and Solomon 1960): as many datagrams of a block as it has data shards bring it back, whichever they
-// are. With a tenth of the datagrams lost that is nearly always so; what is still missing the receiver asks
-// for elsewhere, by byte ranges that Receiver.Await names.
+// A frame is cut into blocks of up to 64 data shards. Each block also gets parity shards, one for four data shards
+// (Reed and Solomon 1960). A receiver restores a block from any of its shards, if it has as many as the block has
+// data shards. It nearly always has, even if a tenth of the datagrams is lost. Receiver.Await returns the byte ranges
+// that are still missing; the client fetches them over HTTP.
 //
 //	┌────────┬───────┬────────┬────────┬─────────────────┬──────┬───────────┐
 //	│ format │ shard │ block  │ size   │ serial          │ tag  │ the shard │
 //	│ 1 byte │ 1     │ 4      │ 4      │ 8 bytes, big-e. │ 16   │ ≤ 1,200   │
 //	└────────┴───────┴────────┴────────┴─────────────────┴──────┴───────────┘
 //
-// size is that of the whole frame, from which follows where its blocks and shards lie; serial tells frames
-// apart, and grows. The tag is the beginning of an HMAC-SHA-256, by the sender's key, over all the rest: what has a
-// wrong one is dropped unread. Who has the key could send too: who wants to know that a frame is as it was sent
-// compares a digest that came another way. A receiver holds a bounded number of bytes, whatever arrives.
+// size is the size of the whole frame; it determines the places of blocks and shards. serial identifies the frame,
+// and grows. The tag is the beginning of an HMAC-SHA-256, with the sender's key, of everything else. A receiver drops
+// datagrams with a wrong tag unread. Everybody with the key can also send. So a client that needs proof compares the
+// frame with a digest from its HTTP stream. A receiver holds a bounded number of bytes, whatever arrives.
 //
 // Start reading at layout.go, then sender.go and receiver.go.
 package multicast

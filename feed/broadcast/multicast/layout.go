@@ -15,7 +15,7 @@ const (
 	headBytes   = 1 + 1 + 4 + 4 + 8
 	tagBytes    = 16
 	keyBytes    = 32
-	shardBytes  = 1200 // with the headers of IP and UDP it passes everywhere
+	shardBytes  = 1200 // small enough, with the headers of IP and UDP, for every network
 	blockShards = 64   // of data, at most
 	blockBytes  = blockShards * shardBytes
 	perParity   = 4 // data shards to a parity shard
@@ -26,10 +26,10 @@ const (
 	MaxFrame = 256<<20 + 64<<10
 )
 
-// layout is how a frame of so many bytes is cut.
+// layout is the division of a frame into blocks and shards. Its value is the size of the frame in bytes.
 type layout int
 
-// blocks returns how many blocks there are.
+// blocks returns the number of blocks.
 func (l layout) blocks() int { return (int(l) + blockBytes - 1) / blockBytes }
 
 // span returns where a block lies in the frame.
@@ -37,17 +37,17 @@ func (l layout) span(block int) Span {
 	return Span{block * blockBytes, min((block+1)*blockBytes, int(l))}
 }
 
-// shards returns of how many data and parity shards a block consists, and of how many bytes each of them.
+// shards returns the number of data and of parity shards of a block, and the bytes of each shard.
 func (l layout) shards(block int) (data, parity, bytes int) {
 	n := l.span(block).To - l.span(block).From
 	data = (n + shardBytes - 1) / shardBytes
 	return data, max(leastParity, (data+perParity-1)/perParity), (n + data - 1) / data
 }
 
-// A Span is the bytes of a frame from From up to, not with, To.
+// A Span is the bytes of a frame from From up to, but not including, To.
 type Span struct{ From, To int }
 
-// head is what a datagram says of its shard.
+// head is the header of a datagram.
 type head struct {
 	shard  uint8
 	block  uint32
@@ -62,7 +62,7 @@ func (h head) append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint64(dst, h.serial)
 }
 
-// datagram returns a shard as it is sent.
+// datagram returns the datagram of a shard.
 func (h head) datagram(key, shard []byte) []byte {
 	to := h.append(make([]byte, 0, headBytes+tagBytes+len(shard)))
 	return append(append(to, tagOf(key, to, shard)...), shard...)
@@ -75,7 +75,7 @@ func tagOf(key, head, shard []byte) []byte {
 	return mac.Sum(nil)[:tagBytes]
 }
 
-// parse reads a datagram. ok is false unless it was made with the key, and is a shard of a frame that can be.
+// parse reads a datagram. ok is false unless it was made with the key and is a shard of a valid layout.
 func parse(key, datagram []byte) (h head, shard []byte, ok bool) {
 	if len(key) == 0 || len(datagram) < headBytes+tagBytes || datagram[0] != format {
 		return h, nil, false

@@ -18,18 +18,18 @@ type Receiver struct {
 	coders coders
 
 	mu       sync.Mutex
-	key      []byte // of the sender; nil: nothing is taken yet
+	key      []byte // of the sender; nil: no datagram is accepted yet
 	frames   map[uint64]*assembly
-	order    []uint64 // their serials, in the order in which they began
+	order    []uint64 // their serials, in order of their first datagrams
 	held     int
-	passed   uint64 // serials up to here are of no more use
-	awaited  uint64 // the serial that is waited for
+	passed   uint64 // serials up to here are no longer needed
+	awaited  uint64 // the serial for which Await waits
 	arrivals int64
 	timely   int64         // of those, of frames up to that one
 	news     chan struct{} // closed when a frame is complete
 }
 
-// assembly is what has arrived of a frame.
+// assembly holds the parts of a frame that have arrived.
 type assembly struct {
 	size   layout
 	blocks []blockParts
@@ -37,14 +37,14 @@ type assembly struct {
 	held   int // bytes
 }
 
-// blockParts are the shards of a block that have arrived, at their places.
+// blockParts holds the shards of a block that have arrived, at their places.
 type blockParts struct {
 	shards [][]byte
 	got    int
 	whole  bool
 }
 
-// What an assembly takes beside the shards, in bytes, about.
+// About how many bytes an assembly takes apart from the shards.
 const (
 	partsBytes = 40 // a block
 	placeBytes = 24 // a shard's place
@@ -55,12 +55,12 @@ func newAssembly(size layout) *assembly {
 	return &assembly{size: size, blocks: make([]blockParts, n), left: n, held: n * partsBytes}
 }
 
-// NewReceiver returns a receiver that holds at most so many bytes; the oldest frames go for the newest.
+// NewReceiver returns a receiver that holds at most most bytes. It drops the oldest frames for the newest.
 func NewReceiver(most int, c *clock.Clock) *Receiver {
 	return &Receiver{clock: c, most: most, frames: map[uint64]*assembly{}, news: make(chan struct{})}
 }
 
-// Run takes what a connection brings until it is closed, which is no error.
+// Run receives datagrams from conn until it is closed, which is no error.
 func (r *Receiver) Run(conn net.PacketConn) error {
 	buffer := make([]byte, headBytes+tagBytes+shardBytes+1) // one byte more: what is too long is not taken for whole
 	for {
@@ -75,15 +75,15 @@ func (r *Receiver) Run(conn net.PacketConn) error {
 	}
 }
 
-// Trust lets the receiver take the datagrams of the sender with this key, and of no other. Without a key it takes none.
+// Trust sets the sender's key. The receiver accepts only datagrams made with it, and none before Trust is called.
 func (r *Receiver) Trust(key []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.key = key
 }
 
-// Take takes a datagram that has arrived, of which it keeps a copy. What was not made with the sender's key, or is no
-// shard of a frame that can be, is passed over, and leaves no trace.
+// Take receives a datagram and keeps a copy. It ignores a datagram that was not made with the sender's key, or is no
+// shard of a valid layout.
 func (r *Receiver) Take(datagram []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *Receiver) Take(datagram []byte) {
 		r.order = append(r.order, h.serial)
 	}
 	if a.size != layout(h.size) {
-		return // of another frame by the same serial: not both are the sender's
+		return // of another frame with the same serial: at most one is the sender's
 	}
 	r.held += a.take(h, shard, &r.coders)
 	if a.left == 0 {
@@ -118,8 +118,8 @@ func (r *Receiver) Take(datagram []byte) {
 	}
 }
 
-// take puts a shard in its place, and its block together if it is the last that was needed. It returns
-// how many bytes more are held.
+// take puts a shard in its place, and restores the block if it now has enough shards. It returns how many more bytes
+// the assembly holds.
 func (a *assembly) take(h head, shard []byte, coders *coders) int {
 	b := &a.blocks[h.block]
 	data, parity, _ := a.size.shards(int(h.block))
@@ -137,7 +137,7 @@ func (a *assembly) take(h head, shard []byte, coders *coders) int {
 		b.whole = true
 		a.left--
 		if err := coders.of(data, parity).ReconstructData(b.shards); err != nil {
-			b.shards, b.got, b.whole = nil, 0, false // cannot be, with as many as that
+			b.shards, b.got, b.whole = nil, 0, false // cannot happen with that many shards
 			a.left++
 		} else {
 			clear(b.shards[data:])
@@ -146,7 +146,7 @@ func (a *assembly) take(h head, shard []byte, coders *coders) int {
 	return a.held - before
 }
 
-// forget drops what there is of a frame.
+// forget drops the parts of a frame.
 func (r *Receiver) forget(serial uint64) {
 	if a := r.frames[serial]; a != nil {
 		r.held -= a.held
@@ -155,15 +155,17 @@ func (r *Receiver) forget(serial uint64) {
 	r.order = slices.DeleteFunc(r.order, func(other uint64) bool { return other == serial })
 }
 
-// Datagrams may be that much behind; and while any come, a frame is waited for, to an end.
+// Await waits for datagrams that are late by lateness, and longer while any arrive, but at most mostLate times
+// lateness.
 const (
 	lateness = 300 * time.Millisecond
 	mostLate = 20 // times lateness
 )
 
-// Await returns a frame of that serial and size once it has arrived, or what there is of it when it ought to
-// have and nothing has come for 300 ms, and what is missing of it then. It, and frames of lower serials, are
-// then forgotten. It returns an error when ctx ends. Not for concurrent use with itself.
+// Await waits for a frame with this serial and size, and returns it when it has arrived. If it should have arrived
+// within the given time and no datagram has come for 300 ms, Await returns the parts that have arrived, and the
+// missing spans. It then forgets this frame and those with lower serials. It returns an error when ctx ends. Only one
+// Await may run at a time.
 func (r *Receiver) Await(ctx context.Context, serial uint64, size int, within time.Duration) (frame []byte, missing []Span, err error) {
 	timer := r.clock.NewTimer(within + lateness)
 	defer timer.Stop()
@@ -197,8 +199,8 @@ func (r *Receiver) Await(ctx context.Context, serial uint64, size int, within ti
 	return frame, missing, nil
 }
 
-// progress reports whether a frame has arrived, how many datagrams have that are no later's, and what is closed
-// when the next frame is complete.
+// progress reports whether a frame is whole, and how many datagrams of this and earlier frames have arrived. news is
+// closed when the next frame is complete.
 func (r *Receiver) progress(serial uint64) (whole bool, timely int64, news <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,15 +209,15 @@ func (r *Receiver) progress(serial uint64) (whole bool, timely int64, news <-cha
 	return a != nil && a.left == 0, r.timely, r.news
 }
 
-// Arrivals returns how many datagrams have come.
+// Arrivals returns how many datagrams have arrived.
 func (r *Receiver) Arrivals() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.arrivals
 }
 
-// gather returns a frame as far as it is there, and what is missing, neighbours as one. An assembly that is
-// nil, or of another size, has nothing.
+// gather returns the parts of a frame that have arrived, and the missing spans, with neighbours joined. An assembly
+// that is nil or has another size has no parts.
 func (a *assembly) gather(size layout) (frame []byte, missing []Span) {
 	frame = make([]byte, 0, size)
 	for block := range size.blocks() {
@@ -224,7 +226,7 @@ func (a *assembly) gather(size layout) (frame []byte, missing []Span) {
 			for _, shard := range a.blocks[block].shards {
 				frame = append(frame, shard...)
 			}
-			frame = frame[:span.To] // the last shard's filling
+			frame = frame[:span.To] // without the padding of the last shard
 			continue
 		}
 		frame = frame[:span.To]

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	window   = 8  // blocks whose shards go out in turns, so that a gap hurts each of them a little
-	atOnce   = 16 // datagrams between two looks at the pace
-	awaiting = 4  // frames that may wait to go out
+	window   = 8  // blocks whose shards are interleaved, so that a gap costs each of them little
+	atOnce   = 16 // datagrams between two checks of the pace
+	awaiting = 4  // frames that may wait
 )
 
 // A Sender sends frames to a group, at a pace. Its methods are safe for concurrent use.
@@ -33,8 +33,9 @@ type numbered struct {
 	frame  []byte
 }
 
-// NewSender returns a sender that writes a datagram at a time to out, pace bytes in a second of the clock, > 0.
-// It has a key of its own. What out fails to write is lost, as on the way. Close ends it; out stays open.
+// NewSender returns a sender that writes one datagram at a time to out, pace > 0 bytes in a second of the clock. It
+// has its own key. A datagram that out fails to write is lost, like one that is lost on the way. Close ends the
+// sender; out stays open.
 func NewSender(out io.Writer, pace float64, c *clock.Clock) *Sender {
 	ctx, cancel := context.WithCancel(context.Background())
 	key := make([]byte, keyBytes)
@@ -44,12 +45,11 @@ func NewSender(out io.Writer, pace float64, c *clock.Clock) *Sender {
 	return s
 }
 
-// Key returns what a Receiver needs to take this sender's datagrams, and nobody else's.
+// Key returns the key for Receiver.Trust.
 func (s *Sender) Key() []byte { return s.key }
 
-// Send lets a frame of 1 to MaxFrame bytes go out after those before it, and returns how many bytes that
-// makes, and how long the machine takes for it. It blocks while four others wait. The frame must not be altered any
-// more.
+// Send queues a frame of 1 to MaxFrame bytes. It returns how many bytes will be sent, and how long that takes by the
+// machine's clock. It blocks while four others wait. The caller must not change the frame any more.
 func (s *Sender) Send(serial uint64, frame []byte) (bytes int64, takes time.Duration) {
 	l := layout(len(frame))
 	for block := range l.blocks() {
@@ -60,7 +60,7 @@ func (s *Sender) Send(serial uint64, frame []byte) (bytes int64, takes time.Dura
 	return bytes, s.clock.Machine(time.Duration(float64(bytes) / s.pace * 1e9))
 }
 
-// Close ends the sender; what has not gone out is lost. Send must not be called any more.
+// Close ends the sender. Frames that were not sent yet are lost. Do not call Send after it.
 func (s *Sender) Close() {
 	s.cancel()
 	s.done.Wait()
@@ -80,7 +80,7 @@ func (s *Sender) run(ctx context.Context) {
 	}
 }
 
-// send writes the datagrams of a frame: a window of blocks after another, of each a shard in turn.
+// send writes the datagrams of a frame, window by window. Within a window it takes a shard of each block in turn.
 func (s *Sender) send(ctx context.Context, p *pacer, n numbered) error {
 	l := layout(len(n.frame))
 	for first := 0; first < l.blocks(); first += window {
@@ -121,10 +121,10 @@ func (s *Sender) encode(frame []byte, block int) [][]byte {
 	return shards
 }
 
-// pacer writes datagrams as fast as may be.
+// pacer writes datagrams at the sender's pace.
 type pacer struct {
 	sender *Sender
-	free   time.Time // when all that was written has had its time
+	free   time.Time // when the pace allows the next datagram
 	since  int       // datagrams since the last look at the clock
 }
 
@@ -141,7 +141,7 @@ func (p *pacer) write(ctx context.Context, datagram []byte) error {
 			p.free = now
 		}
 	}
-	_, _ = s.out.Write(datagram) // one that is lost here is lost like others
+	_, _ = s.out.Write(datagram) // an error counts as a lost datagram
 	p.free = p.free.Add(time.Duration(float64(len(datagram)) / s.pace * 1e9))
 	return ctx.Err()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	receiveBuffer = 4 << 20 // asked for; the machine may grant less
+	receiveBuffer = 4 << 20 // requested; the machine may grant less
 	hops          = 1       // a datagram stays in the local network
 )
 
@@ -24,8 +24,8 @@ func ParseGroup(text string) (netip.AddrPort, error) {
 	return group, nil
 }
 
-// Dial returns what sends a datagram a Write to a group, on an interface; "" is the machine's choice. Needs no
-// route to the group if the interface is named.
+// Dial returns a writer that sends each Write as a datagram to a group, on an interface. "" stands for the machine's
+// choice. With a named interface no route to the group is needed.
 func Dial(group netip.AddrPort, on string) (io.WriteCloser, error) {
 	ifi, err := interfaceOf(on)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *groupConn) Write(datagram []byte) (int, error) {
 	return c.WriteToUDPAddrPort(datagram, c.group)
 }
 
-// Listen returns a connection that receives what is sent to a group, on an interface.
+// Listen returns a connection that receives the datagrams of a group, on an interface.
 func Listen(group netip.AddrPort, on string) (net.PacketConn, error) {
 	ifi, err := interfaceOf(on)
 	if err != nil {
@@ -75,7 +75,7 @@ func Listen(group netip.AddrPort, on string) (net.PacketConn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("multicast: %w", err)
 	}
-	_ = conn.SetReadBuffer(receiveBuffer) // what does not fit is lost, and repaired
+	_ = conn.SetReadBuffer(receiveBuffer) // datagrams that do not fit are lost, and repaired
 	return conn, nil
 }
 
