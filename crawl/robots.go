@@ -62,27 +62,37 @@ func (s *Shard) askRobots(t *turn) error {
 	request.URL = at
 	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
 	if other := request.URL.Site(); other != site {
-		if !s.serves(s.home(other)) {
-			return s.robotsAway(t)
-		}
-		if err := s.meet(other); err != nil {
+		if ok, err := s.elsewhere(t, other); !ok {
 			return err
-		}
-		if free, ok := s.lead(t, other); !ok {
-			if deadline, ok := s.book.Deadline(site); ok {
-				if !s.now.Before(deadline) {
-					return s.robotsAway(t)
-				}
-				free = keepfresh.Earliest(free, deadline)
-			}
-			s.front.AskRobots(site, free, s.now)
-			s.front.Drop(t.page, s.now)
-			s.done(t)
-			return nil
 		}
 	}
 	s.ask(request)
 	return nil
+}
+
+// elsewhere leads an errand to another site. If that may not be requested now, ok is false: the errand is over, and
+// there is another one later.
+func (s *Shard) elsewhere(t *turn, other weburl.Site) (ok bool, err error) {
+	if !s.serves(s.home(other)) {
+		return false, s.robotsAway(t)
+	}
+	if err := s.meet(other); err != nil {
+		return false, err
+	}
+	free, ok := s.lead(t, other)
+	if ok {
+		return true, nil
+	}
+	if deadline, ok := s.book.Deadline(t.page.Site); ok {
+		if !s.now.Before(deadline) {
+			return false, s.robotsAway(t)
+		}
+		free = keepfresh.Earliest(free, deadline)
+	}
+	s.front.AskRobots(t.page.Site, free, s.now)
+	s.front.Drop(t.page, s.now)
+	s.done(t)
+	return false, nil
 }
 
 // lead leads an errand to another site, which has the robots.txt. If that may not be asked now, ok is false and free is
