@@ -56,14 +56,7 @@ func (s *Shard) askAgain(p weburl.Partition) {
 		}
 		now := s.now
 		look := func(row store.PageAt) ([]store.Record, error) {
-			again := unreached(row.Page)
-			if !again && row.State == store.StateError && row.Truncated == store.TruncatedLength {
-				var err error
-				if again, err = s.readsOn(p, row.Fingerprint); err != nil {
-					return nil, err
-				}
-			}
-			if !again || row.LastFetched > now.UnixNano() {
+			if !unreached(row.Page) && !s.readsOn(row.Page) || row.LastFetched > now.UnixNano() {
 				return nil, nil
 			}
 			return []store.Record{&store.Planned{Partition: p, Fingerprint: row.Fingerprint, Due: now.UnixNano()}}, nil
@@ -81,11 +74,7 @@ func unreached(row store.Page) bool {
 	return false
 }
 
-// readsOn reports whether the last visit cut a page off and this run would read more of it.
-func (s *Shard) readsOn(p weburl.Partition, page weburl.Fingerprint) (bool, error) {
-	visits, err := s.rows.Visits(p, page)
-	if err != nil || len(visits) == 0 {
-		return false, err
-	}
-	return visits[len(visits)-1].WireBytes < s.settings.MaxBody, nil
+// readsOn reports whether the last visit cut a page off that has no version, and this run would read more of it.
+func (s *Shard) readsOn(row store.Page) bool {
+	return row.State == store.StateError && row.Truncated == store.TruncatedLength && row.Limit < s.settings.MaxBody
 }

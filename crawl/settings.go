@@ -32,7 +32,7 @@ type Settings struct {
 	PagesPerSite int64         // known, requisites among them; 0: no limit
 	For          time.Duration // how long to crawl; 0: no limit
 
-	MaxBody    int64         // bytes of a body that are read
+	MaxBody    int64         // bytes of a body that are read, as they come and decoded
 	Retries    int           // attempts after a failed one
 	RetryDelay time.Duration // before the first of them, doubled each time
 	Agent      string        // the name robots.txt is read for

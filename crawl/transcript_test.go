@@ -19,7 +19,7 @@ import (
 // requests that follow, each with its time since the beginning.
 //
 //	page URL STATUS [LINK...]   the URL answers so from now on; "down" for no answer, "barred" for an
-//	                            address that may not be asked, "long" for 200 and a kilobyte
+//	                            address that may not be asked, "long" for 200 and a kilobyte, packed into 100 bytes
 //	robots SITE LINE; LINE...   the site's robots.txt; a status, "down" or "barred" instead of lines
 //	reserves SITE JSON          the site's tdmrep.json
 //	signals                     prints what sites say about the use of their pages

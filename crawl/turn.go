@@ -298,6 +298,9 @@ func (s *Shard) processed(e Processed) error {
 	record := e.Page
 	record.Gate = storedGate(t.gate)
 	record.Unconditional, record.SiteSignals = t.audit, t.said
+	if record.Truncated == store.TruncatedLength {
+		record.Limit = s.settings.MaxBody
+	}
 	record.Claimed = uint8(s.fresh.claimant(s.key(t.page)))
 	s.setRetry(t, record)
 	if record.Links != nil {

@@ -343,7 +343,7 @@ func (w *world) process(p Process) {
 			record.Status, record.Outcome, record.Reason = 0, store.OutcomeDenied, "barred"
 		}
 		if at.long && w.settings.MaxBody < 1000 {
-			record.Truncated, record.WireBytes = store.TruncatedLength, w.settings.MaxBody
+			record.Truncated, record.WireBytes = store.TruncatedLength, 100
 		}
 		if record.Outcome == store.OutcomeStored {
 			record.ContentType = "text/html"

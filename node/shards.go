@@ -64,6 +64,7 @@ func (l *loop) name() string {
 func (l *loop) settings() crawl.Settings {
 	s := l.opt.settings()
 	s.Name, s.Partitions = l.name(), l.store.Partitions()
+	s.MaxBody = min(s.MaxBody, l.plan.document)
 	if l.several() {
 		s.Owned = []weburl.Partition{}
 		for p := range l.owners {

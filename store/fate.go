@@ -51,7 +51,7 @@ func (st *state) decide(row *pageRow, n uint64, r *Fetched) {
 		LastModified: r.LastModified, Claimed: r.Claimed,
 	}
 	row.LastFetched, row.Outcome, row.Status, row.Reason = r.At, r.Outcome, r.Status, r.Reason
-	row.SoftError, row.Truncated = r.SoftError, r.Truncated
+	row.SoftError, row.Truncated, row.Limit = r.SoftError, r.Truncated, r.Limit
 	if r.Outcome == OutcomeFailed || r.Outcome == OutcomeServerError {
 		row.FailedInRow += min(1, ^row.FailedInRow)
 	} else {

@@ -123,6 +123,7 @@ type Fetched struct {
 
 	ContentType string `cbor:"7,keyasint,omitempty"`
 	Truncated   string `cbor:"8,keyasint,omitempty"`  // as in WARC-Truncated: "", length, time, disconnect
+	Limit       int64  `cbor:"42,keyasint,omitempty"` // if it was cut for its length: bytes of a body that were read
 	Size        int64  `cbor:"9,keyasint,omitempty"`  // bytes of the body, transfer-decoded
 	WireBytes   int64  `cbor:"10,keyasint,omitempty"` // bytes of the answer on the wire
 	DNSNs       int64  `cbor:"11,keyasint,omitempty"` // durations in nanoseconds

@@ -59,6 +59,7 @@ type Page struct {
 	LastChange  uint64     `cbor:"38,keyasint,omitempty"` // number of its entry in the change log, 0 for none
 	SoftError   bool       `cbor:"39,keyasint,omitempty"` // the last visit met an error page with status 200
 	Truncated   string     `cbor:"40,keyasint,omitempty"` // the last visit's answer was cut
+	Limit       int64      `cbor:"49,keyasint,omitempty"` // bytes that were read of it, if it was cut for its length
 	Visited     bool       `cbor:"41,keyasint,omitempty"` // at least once
 	Pruned      uint32     `cbor:"44,keyasint,omitempty"` // versions up to this number are no longer kept
 	// unclean stops in a row while the page was processed

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,8 @@ func TestScripts(t *testing.T) {
 	address := strings.TrimPrefix(web.URL, "http://")
 	closed := httptest.NewServer(nil)
 	closed.Close()
-	config := fmt.Sprintf("resolve: [site.test=%s, closed.test=%s, forbids.test=%s, broken.test=%s, locked.test=%s, ring.test=%s]\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n",
-		address, strings.TrimPrefix(closed.URL, "http://"), address, address, address, address)
+	config := fmt.Sprintf("resolve: [site.test=%s, closed.test=%s, forbids.test=%s, broken.test=%s, locked.test=%s, ring.test=%s, packed.test=%s]\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n",
+		address, strings.TrimPrefix(closed.URL, "http://"), address, address, address, address, address)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -103,7 +104,8 @@ func damage(script *testscript.TestScript, _ bool, args []string) {
 
 // smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that
 // redirects. Beside it there are sites that go wrong: forbids.test lets no one in but friend, the robots.txt of
-// broken.test is out of order, locked.test forbids all by its answers, and ring.test redirects to itself.
+// broken.test is out of order, locked.test forbids all by its answers, ring.test redirects to itself, and packed.test
+// has a page of 2 MiB in a few kilobytes.
 func smallWeb() http.Handler {
 	mux := http.NewServeMux()
 	says := func(pattern string, status int, text string) {
@@ -120,6 +122,13 @@ func smallWeb() http.Handler {
 	says("locked.test/", http.StatusForbidden, "")
 	says("ring.test/robots.txt", http.StatusNotFound, "")
 	says("ring.test/", http.StatusFound, "")
+	mux.HandleFunc("packed.test/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Type", "text/html")
+		packer := gzip.NewWriter(w)
+		defer packer.Close()
+		fmt.Fprint(packer, strings.Repeat("long ", 400<<10))
+	})
 	page := func(path, text string) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")

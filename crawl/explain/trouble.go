@@ -42,7 +42,7 @@ func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
 	case row.SoftError:
 		return &Trouble{x.url.String() + " says 200, and is an error page", "check the address"}
 	case row.Truncated == store.TruncatedLength:
-		return &Trouble{x.url.String() + " is longer than --max-body, and was cut off", "run again with a larger --max-body"}
+		return &Trouble{x.url.String() + " is longer than --max-body, and was cut off", "run again with a larger --max-body, or more --memory"}
 	case row.Truncated != "":
 		return &Trouble{"the answer of " + x.url.String() + " was cut off", "run again later"}
 	case row.Status != 0:
