@@ -156,6 +156,12 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 		t.gate = s.front.Done(t.asked, answer, s.now)
 	}
 	s.dropErrand(t)
+	switch {
+	case !e.Robots.Nobody:
+		s.met = true
+	case t.page.Failures == 0:
+		s.nobody++
+	}
 	t.record = e.Robots.Record
 	t.record.Expires, t.record.TDMRep = unix(v.Until), t.isTDMRep()
 	switch {

@@ -52,6 +52,8 @@ type Shard struct {
 	paused bool      // by an operator: nothing is handed out
 	next   time.Time // when a page may be fetched, if none may be now; zero: not known
 	lost   bool      // a request was given up: its host's gate does not know of it
+	met    bool      // at some site there was somebody, or may have been; in this run or an earlier one
+	nobody int       // sites where the first request of this run met nobody
 	ending Stop      // no more turns are handed out; "": not
 	over   bool
 

@@ -150,6 +150,7 @@ func (s *Shard) restoreSites(p weburl.Partition) (queued bool, err error) {
 func (s *Shard) restoreSite(row store.SiteRow) error {
 	s.counts.Sites++
 	s.counts.Known += row.Pages
+	s.met = s.met || row.Robots.Kept != 0 || row.Robots.Status != 0
 	if disobeyed(row.Robots) {
 		s.obeys.waiting[row.Site] = true
 	}

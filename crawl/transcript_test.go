@@ -20,7 +20,7 @@ import (
 //
 //	page URL STATUS [LINK...]   the URL answers so from now on; "down" for no answer, "barred" for an
 //	                            address that may not be asked, "long" for 200 and a kilobyte, packed into 100 bytes
-//	robots SITE LINE; LINE...   the site's robots.txt; a status, "down" or "barred" instead of lines
+//	robots SITE LINE; LINE...   the site's robots.txt; a status, "down", "barred" or "nobody" instead of lines
 //	reserves SITE JSON          the site's tdmrep.json
 //	signals                     prints what sites say about the use of their pages
 //	later URL DURATION          its answers ask for so long a Retry-After
@@ -80,7 +80,7 @@ func (w *world) command(name string, args []string) {
 		}
 	case "robots":
 		at := w.page(args[0] + "/robots.txt")
-		at.down, at.barred = args[1] == "down", args[1] == "barred"
+		at.down, at.barred, at.nobody = args[1] == "down", args[1] == "barred", args[1] == "nobody"
 		at.status = 200
 		if status, err := strconv.Atoi(args[1]); err == nil {
 			at.status = status

@@ -83,7 +83,13 @@ func (s *Shard) whenStarved() {
 }
 
 // waits reports whether pages are queued that the shard may still fetch.
-func (s *Shard) waits() bool { return s.front.Stats().Open() > 0 }
+func (s *Shard) waits() bool { return s.front.Stats().Open() > 0 && !s.mistaken() }
+
+// mistaken reports whether nobody is at any of the addresses that the crawl was given. It ends then, rather than try
+// them again.
+func (s *Shard) mistaken() bool {
+	return s.alone() && !s.met && s.nobody > 0 && s.nobody == s.front.Stats().Sites
+}
 
 // Idle reports whether the shard has nothing left to do but what it is told of, and nothing of its own is on its way
 // to another. Where it says so of all shards of a crawl at once, the crawl has discovered everything.

@@ -65,6 +65,7 @@ type page struct {
 	retryAfter time.Duration
 	down       bool
 	barred     bool // its address is none that may be asked
+	nobody     bool // there is nobody at its address
 	long       bool // longer than a small limit
 }
 
@@ -297,6 +298,9 @@ func (w *world) answer(f Fetch) {
 	if at != nil && at.down {
 		status, said = 0, "down"
 	}
+	if at != nil && at.nobody {
+		status, said = 0, "nobody"
+	}
 	barred := at != nil && at.barred
 	if barred {
 		status, said = 0, "barred"
@@ -311,6 +315,7 @@ func (w *world) answer(f Fetch) {
 		if barred {
 			record.Outcome, e.Robots.Barred = store.OutcomeDenied, true
 		}
+		e.Robots.Nobody = said == "nobody"
 		e.Robots.Reached = status != 0 && status < 500 && status != http.StatusTooManyRequests
 		if status == http.StatusMovedPermanently {
 			e.Robots.Reached, e.Robots.Redirect = false, parse(w.t, at.links[0])

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"syscall"
 	"time"
@@ -54,9 +55,30 @@ func (x *exchange) run() {
 		}
 		*r = Result{URL: r.URL, Started: r.Started, DNS: r.DNS, Address: r.Address}
 	}
-	if conn := x.connect(); conn != nil {
+	conn := x.connect()
+	if conn == nil && errors.Is(r.Err, syscall.ECONNREFUSED) {
+		conn = x.connectElsewhere(resolved.Others)
+	}
+	if conn != nil {
 		x.over(conn, request)
 	}
+}
+
+// connectElsewhere opens a connection to another address of a host after the first one has refused it. If no other one
+// can be reached either, the failure stays that of the first.
+func (x *exchange) connectElsewhere(others []netip.AddrPort) *connection {
+	r, refused := x.r, *x.r
+	for _, other := range others {
+		if x.f.guard(other.Addr()) != nil {
+			continue
+		}
+		*r = Result{URL: r.URL, Started: r.Started, DNS: r.DNS, Address: other}
+		if conn := x.connect(); conn != nil || r.Outcome != ConnectFailed {
+			return conn
+		}
+	}
+	*r = refused
+	return nil
 }
 
 // connect opens a connection to x.r.Address. After a failure it returns nil and sets the failure in x.r.

@@ -41,13 +41,15 @@ const maxAddresses = 16
 // Resolution is the address of a host, or why there is none.
 type Resolution struct {
 	Address netip.AddrPort // guarded; valid only if Outcome is Answered
-	Outcome Outcome        // Answered, DNSFailed, Refused, TimedOut or Canceled; 0 in the zero value
-	Err     error          // nil when Answered
-	Took    time.Duration  // machine time
+	// Others are guarded too. Fetch tries them in order if Address refuses the connection.
+	Others  []netip.AddrPort
+	Outcome Outcome       // Answered, DNSFailed, Refused, TimedOut or Canceled; 0 in the zero value
+	Err     error         // nil when Answered
+	Took    time.Duration // machine time
 }
 
 // Resolve returns where Fetch is to connect for a host (as URL.Host spells it) and port. The caller can wait for
-// the gate of that address before it sends a request. Fetch then connects to exactly this address, so a name that
+// the gate of that address before it sends a request. Fetch then connects to these addresses alone, so a name that
 // resolves differently the second time gains nothing. Look-ups are remembered for the time to live that the name
 // server gives, failures for a shorter time. Addresses that Guard refuses are skipped. A host that has no other is
 // Refused.
@@ -69,12 +71,19 @@ func (f *Fetcher) resolve(ctx context.Context, host string, port uint16) Resolut
 	if err != nil {
 		return Resolution{Outcome: lookupOutcome(ctx, err), Err: err}
 	}
+	var guarded []netip.AddrPort
 	for _, addr := range addrs {
-		if err = f.guard(addr); err == nil {
-			return Resolution{Address: netip.AddrPortFrom(addr.Unmap(), port), Outcome: Answered}
+		fault := f.guard(addr)
+		if fault != nil {
+			err = fault
+			continue
 		}
+		guarded = append(guarded, netip.AddrPortFrom(addr.Unmap(), port))
 	}
-	return Resolution{Outcome: Refused, Err: err}
+	if len(guarded) == 0 {
+		return Resolution{Outcome: Refused, Err: err}
+	}
+	return Resolution{Address: guarded[0], Others: guarded[1:], Outcome: Answered}
 }
 
 // lookupOutcome returns why a look-up failed: the caller canceled, time ran out, or the name has no address.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -214,7 +215,7 @@ func TestAddressDemoted(t *testing.T) {
 	f := w.fetcher(t, func(o *Options) {
 		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if strings.HasPrefix(address, public.String()) {
-				return nil, errors.New("connection refused")
+				return nil, errors.New("no route to host")
 			}
 			return w.dial(ctx, network, address)
 		}
@@ -225,6 +226,41 @@ func TestAddressDemoted(t *testing.T) {
 	}
 	if r := f.Fetch(t.Context(), req); r.Outcome != Answered || r.Address.Addr() != second {
 		t.Errorf("%v at %v: %v", r.Outcome, r.Address, r.Err)
+	}
+}
+
+// An address that refuses connections makes way for the host's next one in the same fetch. Where none can be reached,
+// the first one is reported, so that a machine without IPv6 does not hide that nobody listens.
+func TestAddressRefuses(t *testing.T) {
+	second, third := netip.MustParseAddr("93.184.216.35"), netip.MustParseAddr("93.184.216.36")
+	for name, test := range map[string]struct {
+		faults map[netip.Addr]error
+		want   Outcome
+		at     netip.Addr
+	}{
+		"second": {map[netip.Addr]error{public: syscall.ECONNREFUSED}, Answered, second},
+		"third":  {map[netip.Addr]error{public: syscall.ECONNREFUSED, second: syscall.ENETUNREACH}, Answered, third},
+		"none": {map[netip.Addr]error{public: syscall.ECONNREFUSED, second: syscall.ENETUNREACH, third: syscall.EADDRNOTAVAIL},
+			ConnectFailed, public},
+		"late": {map[netip.Addr]error{public: syscall.ECONNREFUSED, second: context.DeadlineExceeded}, TimedOut, second},
+		"lost": {map[netip.Addr]error{public: syscall.ENETUNREACH}, ConnectFailed, public},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := answer("HTTP/1.1 204 No\r\n\r\n", true)
+			w.addrs = map[string][]netip.Addr{"example.com": {public, second, third}}
+			f := w.fetcher(t, func(o *Options) {
+				o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					if fault := test.faults[netip.MustParseAddrPort(address).Addr()]; fault != nil {
+						return nil, fault
+					}
+					return w.dial(ctx, network, address)
+				}
+			})
+			r := f.Fetch(t.Context(), Request{URL: page(t, "http://example.com/")})
+			if r.Outcome != test.want || r.Address.Addr() != test.at {
+				t.Errorf("%v at %v: %v", r.Outcome, r.Address, r.Err)
+			}
+		})
 	}
 }
 

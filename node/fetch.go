@@ -1,7 +1,9 @@
 package node
 
 import (
+	"errors"
 	"net/http"
+	"syscall"
 
 	"freshet/crawl"
 	"freshet/crawl/robots"
@@ -37,9 +39,12 @@ func (n *Node) fetch(v *visit, leave <-chan bool) {
 	request := n.request(&v.fetch)
 	site := request.URL.Site()
 	crash := contain(func() { request.Resolved = n.fetcher.Resolve(n.fetching, site.Host(), site.Port()) })
-	if v.fetch.AskLeave && request.Resolved.Outcome == fetch.Answered && !n.mayAsk(v, request.Resolved, leave) {
-		n.fleet.ended()
-		return
+	if v.fetch.AskLeave && request.Resolved.Outcome == fetch.Answered {
+		if !n.mayAsk(v, request.Resolved, leave) {
+			n.fleet.ended()
+			return
+		}
+		request.Resolved.Others = nil // there is no leave for them
 	}
 	started := n.opt.Clock.Now()
 	var result *fetch.Result
@@ -70,6 +75,7 @@ func (n *Node) fetch(v *visit, leave <-chan bool) {
 	}
 	if v.fetch.Robots {
 		ended.Robots = n.robotsAnswer(v.fetch.Page.Site(), result)
+		ended.Robots.Nobody = errors.Is(result.Err, fetch.ErrNoHost) || errors.Is(result.Err, syscall.ECONNREFUSED) && !v.fetch.AskLeave
 	}
 	v.result = result
 	n.fleet.fetched()
