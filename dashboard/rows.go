@@ -42,32 +42,38 @@ type member struct {
 // ordered decodes a value.
 func ordered(decoder *json.Decoder) (any, error) {
 	token, err := decoder.Token()
-	delim, is := token.(json.Delim)
-	if err != nil || !is {
-		return token, err
+	if err != nil {
+		return nil, err
 	}
-	members, list := []member{}, []any{}
-	for decoder.More() {
-		var one member
-		if delim == '{' {
+	switch token {
+	case json.Delim('['):
+		list := []any{}
+		for decoder.More() {
+			value, err := ordered(decoder)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		_, err = decoder.Token() // the closing bracket
+		return list, err
+	case json.Delim('{'):
+		members := []member{}
+		for decoder.More() {
 			name, err := decoder.Token()
 			if err != nil {
 				return nil, err
 			}
-			one.name = fmt.Sprint(name)
+			value, err := ordered(decoder)
+			if err != nil {
+				return nil, err
+			}
+			members = append(members, member{fmt.Sprint(name), value})
 		}
-		if one.value, err = ordered(decoder); err != nil {
-			return nil, err
-		}
-		members, list = append(members, one), append(list, one.value)
+		_, err = decoder.Token()
+		return members, err
 	}
-	if _, err := decoder.Token(); err != nil { // the closing bracket
-		return nil, err
-	}
-	if delim == '[' {
-		return list, nil
-	}
-	return members, nil
+	return token, nil
 }
 
 // membersShown bounds the members of a large object that are shown.

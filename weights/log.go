@@ -52,11 +52,6 @@ type Tree struct {
 	Unknown     int `json:"state_unknown"`
 }
 
-// Sightings returns the sum of all branches.
-func (t Tree) Sightings() int {
-	return t.Fresh + t.NotReturned + t.NotClicked + t.Right + t.Wrong + t.Broken + t.Unjudged + t.Unknown
-}
-
 // Embarrassments returns the clicks that led to a wrong answer or nowhere.
 func (t Tree) Embarrassments() int { return t.Wrong + t.Broken }
 

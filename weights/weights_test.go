@@ -116,7 +116,8 @@ func TestEstimatesFindTruth(t *testing.T) {
 	if got := log.Rate(); math.Abs(got-rate) > 5*math.Sqrt(rate/queries) {
 		t.Errorf("embarrassment rate %v, want %v", got, rate)
 	}
-	if got := log.Tree().Sightings(); got != pages*queries {
+	tree := log.Tree()
+	if got := tree.Fresh + tree.NotReturned + tree.NotClicked + tree.Right + tree.Wrong + tree.Broken + tree.Unjudged + tree.Unknown; got != pages*queries {
 		t.Errorf("%d sightings in the tree, want %d", got, pages*queries)
 	}
 }
