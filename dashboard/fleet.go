@@ -58,7 +58,7 @@ func bottleneck(n now) verdict {
 	f := n.Fleet
 	switch {
 	case f.Service == 0:
-		return verdict{Kind: "wait", Text: "Not enough pages have been processed yet to say what sets the pace."}
+		return verdict{Text: "Not enough pages have been processed yet to say what sets the pace."}
 	case f.Starved > idleShare && f.Active < f.Allowed:
 		return verdict{Kind: "well", Text: fmt.Sprintf("The sites set the pace: no more of them may be asked now, and this machine is idle %s of the time.", percent(f.Starved))}
 	case f.Starved > idleShare:

@@ -97,7 +97,7 @@ func trust(f *freshNow) verdict {
 	found := fmt.Sprintf("%s of the last visits found a change, and Freshet expected %s", percent(f.FoundChanged), percent(f.ExpectedChanged))
 	switch distance := f.FoundChanged - f.ExpectedChanged; {
 	case f.ExpectedChanged < 0.01 && f.FoundChanged == 0:
-		return verdict{Kind: "wait", Text: "Hardly any visit could have found a change yet, so the estimates below rest on little."}
+		return verdict{Text: "Hardly any visit could have found a change yet, so the estimates below rest on little."}
 	case distance > surprise:
 		return verdict{Kind: "ill", Text: found + ". Pages change more often than the estimates say: the copies are staler than shown here."}
 	case distance < -surprise:

@@ -94,7 +94,7 @@ func judgeNodes(all Nodes) verdict {
 func nodeFacts(all Nodes) []Row {
 	facts := []Row{
 		{"Known pages", units.Count(all.Sum.Known)},
-		{"Pages in the queue", units.Count(all.Sum.Queued)},
+		{"Pages pending or due", units.Count(all.Sum.Queued)},
 		{"Stored by these runs", units.Count(all.Sum.Stored)},
 		{"Stored now", pace(all.Sum.PagesS)},
 		{"Failed requests", units.Count(all.Sum.Failed)},

@@ -36,7 +36,7 @@ func (s *server) overview(*http.Request) (any, error) {
 		{Title: "Requests", scale: paces, Lines: []line{
 			rate("answered", past, func(m reading) int64 { return m.fetched }),
 			rate("failed", past, func(m reading) int64 { return m.failed })}},
-		{Title: "Pages in the queue", scale: numbers, Lines: []line{level("queued", past, func(m reading) float64 { return float64(m.queued) })}},
+		{Title: "Pages pending", scale: numbers, Lines: []line{level("pending", past, func(m reading) float64 { return float64(m.pending) })}},
 		third,
 	}, most(n.Errors, 8), most(n.Refused, 8), states(n)}, nil
 }
@@ -113,7 +113,7 @@ func judge(n now, past []reading, ready func() error) verdict {
 	case answered+failed >= judged && failed*5 > answered+failed:
 		return troubled("wait", failing("The crawl works, but ", answered, failed, n.Errors))
 	case n.fetched() == 0 && n.Failed == 0:
-		return verdict{Kind: "wait", Text: "The crawl has just begun."}
+		return verdict{Text: "The crawl has just begun."}
 	case n.Refresh != nil && n.Refresh.unspent():
 		return verdict{Kind: "wait", Text: fmt.Sprintf("Only %s of %s were made in the last interval, while %s waited for their site. "+
 			"A shorter --delay lets a site be asked more often.", units.Count(n.Refresh.Last), units.Plural(n.Refresh.Budget, "budgeted request"),
@@ -122,10 +122,12 @@ func judge(n now, past []reading, ready func() error) verdict {
 		return verdict{Kind: "well", Text: fmt.Sprintf("All is well. An estimated %s of %s are up to date.", percent(n.Refresh.Freshness), units.Plural(n.Refresh.Pages, "page"))}
 	case n.QueuedNew+n.QueuedDue == 0:
 		return verdict{Kind: "well", Text: "All is well. Nothing is left to fetch."}
+	case n.QueuedNew == 0:
+		return verdict{Kind: "well", Text: fmt.Sprintf("All is well. Every page was visited, and %s due again.", units.Plural(n.QueuedDue, "page"))}
 	case n.RecentPagesS == 0:
-		return verdict{Kind: "well", Text: fmt.Sprintf("All is well. Every site is waiting out its delay; %s are in the queue.", units.Plural(n.QueuedNew+n.QueuedDue, "page"))}
+		return verdict{Kind: "well", Text: fmt.Sprintf("All is well. Every site is waiting out its delay, with %s pending.", units.Plural(n.QueuedNew, "page"))}
 	}
-	return verdict{Kind: "well", Text: fmt.Sprintf("All is well. Pages are stored at %s, and %s are in the queue.", pace(n.RecentPagesS), units.Count(n.QueuedNew+n.QueuedDue))}
+	return verdict{Kind: "well", Text: fmt.Sprintf("All is well. Pages are stored at %s, with %s pending.", pace(n.RecentPagesS), units.Count(n.QueuedNew))}
 }
 
 func sentence(text string) string {
@@ -210,7 +212,10 @@ func overviewFacts(n now) (facts []Row) {
 	add("Pages stored in this run", units.Count(n.Pages))
 	add("Requisites stored", units.Count(n.Requisites))
 	add("Failed requests", units.Count(n.Failed))
-	add("Pages in the queue", units.Count(n.QueuedNew+n.QueuedDue))
+	add("Pages pending", units.Count(n.QueuedNew))
+	if n.QueuedDue > 0 {
+		add("Pages due again", units.Count(n.QueuedDue))
+	}
 	if n.Refresh == nil {
 		add("Time left", left(n))
 	}

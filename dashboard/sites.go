@@ -60,7 +60,7 @@ type Wait struct {
 var waitsFor = map[string]string{
 	"busy": "the answer that is under way", "interval": "its delay to pass", "back-off": "the pause after failures", "blocked": "the end of a block",
 	"paused": "the end of a pause", "hours": "its visiting hours", "address": "another host at its address", "robots": "its robots.txt",
-	"robots-unreachable": "its robots.txt, which could not be fetched", "due": "its next page to be due", "empty": "new links, because no page is queued",
+	"robots-unreachable": "its robots.txt, which could not be fetched", "due": "its next page to be due", "empty": "new links, because no page is pending",
 }
 
 // InWords says what the site waits for.
@@ -159,6 +159,9 @@ func (s *server) sites(r *http.Request) (any, error) {
 	}{Running: s.live, Query: q, Table: table, First: q.From + 1, Last: q.From + len(table.Sites), OneSite: len(table.Sites) == 1}
 	for i, name := range SiteOrders {
 		c := column{Name: name, Sorted: "none", Number: i > 0, Link: link(name, i > 0, 0)}
+		if name == "queued" {
+			c.Name = "pending" // as the state of such pages
+		}
 		if name == q.Sort {
 			c.Sorted = map[bool]string{false: "ascending", true: "descending"}[q.Backward]
 			c.Link = link(name, !q.Backward, 0)

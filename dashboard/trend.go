@@ -23,7 +23,7 @@ type Trend struct {
 type reading struct {
 	atS                    float64 // since the run began, by the crawl's clock
 	fetched, failed, bytes int64
-	queued                 int64
+	pending                int64
 	kept                   bool // pages are kept fresh: the next fields are set
 	fresh, ageS            float64
 	expected, found        float64
@@ -53,7 +53,7 @@ func (t *Trend) pause() time.Duration {
 }
 
 func (t *Trend) note(n now) {
-	m := reading{atS: n.DurationS, fetched: n.fetched(), failed: n.Failed, bytes: n.Bytes, queued: n.QueuedNew + n.QueuedDue,
+	m := reading{atS: n.DurationS, fetched: n.fetched(), failed: n.Failed, bytes: n.Bytes, pending: n.QueuedNew,
 		active: n.Fleet.Active, allowed: n.Fleet.Allowed}
 	if f := n.Refresh; f != nil && f.Pages > 0 {
 		m.kept = true

@@ -9,6 +9,8 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,13 +36,7 @@ var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
 		if t == nil {
 			return "never"
 		}
-		return minuteOf(*t)
-	},
-	"day": func(t *time.Time) string {
-		if t == nil {
-			return ""
-		}
-		return minuteOf(*t)
+		return showTimeOf(*t)
 	},
 	"plural":  func(n int, thing string) string { return units.Plural(int64(n), thing) },
 	"times":   func(x, by float64) float64 { return x * by },
@@ -56,8 +52,6 @@ var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
 		return string(text), err
 	},
 }).ParseFS(windowFiles, "window/*.html"))
-
-func minuteOf(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
 func showTimeOf(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
@@ -203,12 +197,11 @@ func (s *server) past(r *http.Request) (title string, shown any, err error) {
 			}
 		}
 		unkept = unkept || v.WARC == ""
-		versions = append([]shownVersion{one}, versions...)
+		versions = append(versions, one)
 	}
-	visits := make([]Visit, len(history.Visits))
-	for i, v := range history.Visits {
-		visits[len(visits)-1-i] = v
-	}
+	visits := slices.Clone(history.Visits)
+	slices.Reverse(versions)
+	slices.Reverse(visits)
 	return short(u.String()), struct {
 		Model    string
 		Page     Page
@@ -234,8 +227,11 @@ func (s *server) why(u string) string {
 	if text, err := json.Marshal(explanation); err != nil || json.Unmarshal(text, &said) != nil {
 		return ""
 	}
-	return said.Why
+	return times.ReplaceAllString(said.Why, "$1 $2")
 }
+
+// times finds the times in a sentence for the command line, so that the window can print them as it does elsewhere.
+var times = regexp.MustCompile(`(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)Z`)
 
 // inWords says how a page changes.
 func inWords(m *Model) string {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -190,4 +191,50 @@ func TestWindowInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	daemon.end()
+}
+
+// TestKeptFreshInBrowser looks at the window of a daemon that keeps a changing web fresh by a fast clock, and has a
+// subscriber: no view is empty, and axe finds nothing serious in any. Pictures of all are kept with -artifacts.
+func TestKeptFreshInBrowser(t *testing.T) {
+	b := openBrowser(t)
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	address := freeAddress(t, "127.0.0.1")
+	web := start(t, "demo", "--web-only", "--write-config", file("freshet.yaml"), "--clock", "14400") // a day takes 6 s
+	await(t, "the web is there", func() bool {
+		_, err := os.Stat(file("freshet.yaml"))
+		return err == nil
+	})
+	daemon := start(t, "serve", "--config", file("freshet.yaml"), "--data", file("data"), "--listen", address,
+		"--refresh", "--budget", "400", "--index")
+	daemon.awaitLine("serving")
+	subscriber := start(t, "subscribe", address, "--mirror", file("mirror"), "--quiet")
+
+	at := func(path string) chromedp.Action[chromedp.Void] { return chromedp.Navigate("http://" + address + path) }
+	main := func() string { return b.text("document.querySelector('main').innerText") }
+	b.do(at("/freshness"))
+	b.await("days of freshness", func() bool {
+		return strings.Contains(main(), "would keep") && strings.Contains(main(), "of the last visits")
+	})
+	b.do(at("/changes?kind=changed"))
+	page := b.text("document.querySelector('td.url a').getAttribute('href')")
+	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", page} {
+		b.inspect("http://"+address, path)
+		if text := b.text("[...document.querySelectorAll('main .empty')].map(e => e.innerText)"); text != "" {
+			t.Errorf("%s is empty: %s", path, text)
+		}
+		text := main()
+		if strings.Contains(text, "Nothing to draw yet") {
+			t.Errorf("%s has nothing to draw:\n%s", path, text)
+		}
+		if at := regexp.MustCompile(`.*\d-\d\dT\d\d:.*`).FindString(text); at != "" {
+			t.Errorf("%s prints a time as for programs: %s", path, at)
+		}
+	}
+	for _, p := range []*process{subscriber, daemon, web} {
+		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		p.end()
+	}
 }
