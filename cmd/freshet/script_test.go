@@ -105,7 +105,7 @@ func damage(script *testscript.TestScript, _ bool, args []string) {
 // smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that
 // redirects. Beside it there are sites that go wrong: forbids.test lets no one in but friend, the robots.txt of
 // broken.test is out of order, locked.test forbids all by its answers, ring.test redirects to itself, and packed.test
-// has a page of 2 MiB in a few kilobytes.
+// has a page of 5 MiB in a few kilobytes.
 func smallWeb() http.Handler {
 	mux := http.NewServeMux()
 	says := func(pattern string, status int, text string) {
@@ -127,7 +127,7 @@ func smallWeb() http.Handler {
 		w.Header().Set("Content-Type", "text/html")
 		packer := gzip.NewWriter(w)
 		defer packer.Close()
-		fmt.Fprint(packer, strings.Repeat("long ", 400<<10))
+		fmt.Fprint(packer, strings.Repeat("long ", 1<<20))
 	})
 	page := func(path, text string) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
