@@ -48,17 +48,19 @@ func TestViewAlone(t *testing.T) {
 	put(t, filepath.Join(dir, "live.png"), string(b.look(web.URL+"/")))
 	web.Close()
 
+	runAlone(t, archiveAlone+"="+dir)
+}
+
+// runAlone runs the test again, with a variable of the environment, on a machine that has no network but itself.
+func runAlone(t *testing.T, variable string) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone := exec.Command(self, "-test.run=^TestViewAlone$", "-test.v")
-	alone.Env = append(os.Environ(), archiveAlone+"="+dir)
-	alone.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
+	alone := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.v")
+	alone.Env = append(os.Environ(), variable)
+	alone.SysProcAttr = namespaces(0)
 	var out bytes.Buffer
 	alone.Stdout, alone.Stderr = &out, &out
 	if err := alone.Start(); err != nil {
@@ -74,11 +76,27 @@ func TestViewAlone(t *testing.T) {
 	}
 }
 
+// namespaces are users and a network of a process's own, in which the user of this one has that number.
+func namespaces(user int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: user, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: user, HostID: os.Getgid(), Size: 1}},
+	}
+}
+
+// ip runs ip(8), or the program that runs it elsewhere.
+func ip(t *testing.T, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+		t.Skipf("%s: %v: %s", line, err, out)
+	}
+}
+
 // viewAlone is the part of TestViewAlone on the machine without network.
 func viewAlone(t *testing.T, dir string) {
-	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-		t.Skipf("ip link: %v: %s", err, out)
-	}
+	ip(t, "ip link set lo up")
 	live, err := os.ReadFile(filepath.Join(dir, "live.png"))
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,13 @@ type process struct {
 
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.CommandContext(t.Context(), "freshet", args...), t: t}
+	return launch(t, exec.CommandContext(t.Context(), "freshet", args...))
+}
+
+// launch starts a command that is a freshet.
+func launch(t *testing.T, command *exec.Cmd) *process {
+	t.Helper()
+	p := &process{Cmd: command, t: t}
 	p.Stdout = &p.stdout
 	pipe, err := p.StderrPipe()
 	if err == nil {
