@@ -251,7 +251,13 @@ func spans(end float64) (float64, func(float64) string) {
 				step = l.steps[i]
 			}
 		}
-		return step * l.unit, func(v float64) string { return amount(v/l.unit) + l.name }
+		step *= l.unit
+		return step, func(v float64) string {
+			if steps := v / step; math.Abs(steps-math.Round(steps)) > 1e-6 {
+				return seconds(v)
+			}
+			return amount(v/l.unit) + l.name
+		}
 	}
 	return 1, seconds
 }

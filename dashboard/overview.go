@@ -213,7 +213,7 @@ func overviewFacts(n now) (facts []Row) {
 	add("Requisites stored", units.Count(n.Requisites))
 	add("Failed requests", units.Count(n.Failed))
 	add("Pages pending", units.Count(n.QueuedNew))
-	if n.QueuedDue > 0 {
+	if n.QueuedDue > 0 && n.Refresh == nil { // else the pane of freshness has them
 		add("Pages due again", units.Count(n.QueuedDue))
 	}
 	if n.Refresh == nil {

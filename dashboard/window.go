@@ -238,14 +238,17 @@ func inWords(m *Model) string {
 	if m == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%d of %d visits found a change. ", m.Changed, m.Visits)
+	text, about := fmt.Sprintf("%d of %d visits found a change. ", m.Changed, m.Visits), "about"
+	if m.Changed == m.Visits { // so nobody knows how often it changes between them
+		about = "at least"
+	}
 	switch {
 	case m.RatePerDay <= 0:
 		return text + "No change is known."
 	case m.RatePerDay >= 1:
-		text += fmt.Sprintf("It changes about %.1f times a day", m.RatePerDay)
+		text += fmt.Sprintf("It changes %s %.1f times a day", about, m.RatePerDay)
 	default:
-		text += fmt.Sprintf("It changes about every %.1f days", 1/m.RatePerDay)
+		text += fmt.Sprintf("It changes %s every %.1f days", about, 1/m.RatePerDay)
 	}
 	if m.PeriodS > 0 {
 		return text + fmt.Sprintf(", around %s UTC.", time.Unix(int64(m.PhaseS), 0).UTC().Format("15:04"))
