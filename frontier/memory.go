@@ -7,8 +7,8 @@ import (
 	"freshet/weburl"
 )
 
-// MemoryQueues are queues in memory: for simulations, experiments and tests. The zero value is empty
-// and ready. It is not safe for concurrent use.
+// MemoryQueues are queues in memory, for simulations, experiments and tests. The zero value is empty and ready for
+// use. They are not safe for concurrent use.
 type MemoryQueues struct {
 	queues map[queueName]*memoryQueue
 }
@@ -27,8 +27,8 @@ type memoryQueue struct {
 // blockSize is the most entries that move when one is added.
 const blockSize = 256
 
-// Add puts e in a site's queue, in place of an entry with the same key. O(√n) in practice: of a queue
-// of n entries, the n/256 blocks or the 256 entries of one are moved at most.
+// Add puts e in a site's queue. It replaces an entry with the same key. In a queue of n entries it moves at most
+// n/256 blocks or the 256 entries of one block.
 func (m *MemoryQueues) Add(site weburl.Site, kind Kind, e Entry) {
 	if m.queues == nil {
 		m.queues = make(map[queueName]*memoryQueue)
@@ -82,8 +82,8 @@ func (m *MemoryQueues) Read(dst []Entry, site weburl.Site, kind Kind, after Key,
 	return dst, nil
 }
 
-// block returns the first block whose last key is not before k: where k is or belongs. It is
-// len(q.blocks) if k is after all.
+// block returns the first block whose last key is not before k. k is, or belongs, in this block. It returns
+// len(q.blocks) if all keys are before k.
 func (q *memoryQueue) block(k Key) int {
 	return sort.Search(len(q.blocks), func(b int) bool {
 		block := q.blocks[b]
@@ -142,7 +142,7 @@ func (q *memoryQueue) remove(k Key) bool {
 	return true
 }
 
-// find returns where in the sorted entries k is, or would be.
+// find returns the index of k in the sorted entries, or where it would be inserted.
 func find(entries []Entry, k Key) (int, bool) {
 	return slices.BinarySearchFunc(entries, k, func(e Entry, k Key) int {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"freshet/store/segments"
 )
 
-// openSegments returns the file system in which WARC files that have been moved are seen.
+// openSegments returns the file system that also shows moved WARC files.
 func (s *Store) openSegments() (vfs.FS, error) {
 	o := &s.options
 	if o.Segments != nil {
@@ -25,7 +25,7 @@ func (s *Store) openSegments() (vfs.FS, error) {
 // FS returns the file system in which the paths of Files are opened.
 func (s *Store) FS() vfs.FS { return s.fs }
 
-// Moved returns a WARC file that is in an object store.
+// Moved returns the segment of a WARC file that was moved to an object store. ok is false if it was not moved.
 func (in Inside) Moved(file string) (segments.Segment, bool) {
 	if in.options.Segments == nil {
 		return segments.Segment{}, false
@@ -33,8 +33,8 @@ func (in Inside) Moved(file string) (segments.Segment, bool) {
 	return in.options.Segments.Moved(file)
 }
 
-// Shares returns what a copy of the directory has to know of WARC files that are in an object store, except for which
-// these are; nil if none can be.
+// Shares returns what a copy of the directory must know about the object store of its moved WARC files, without their
+// list. It returns nil if the directory has no object store.
 func (in Inside) Shares() *segments.Manifest {
 	if in.options.Segments == nil {
 		return nil
@@ -42,7 +42,7 @@ func (in Inside) Shares() *segments.Manifest {
 	return &segments.Manifest{Identity: in.options.Segments.Identity()}
 }
 
-// Settle returns when nothing of a WARC file that was removed is in the object store.
+// Settle waits until the objects of all removed WARC files are deleted.
 func (in Inside) Settle(ctx context.Context) error {
 	if in.options.Segments == nil {
 		return nil
@@ -50,7 +50,8 @@ func (in Inside) Settle(ctx context.Context) error {
 	return in.options.Segments.Settle(ctx)
 }
 
-// CheckMoved compares what was moved with what is in the object store.
+// CheckMoved compares the list of moved WARC files with the object store. It calls report for each missing, changed
+// or unknown object.
 func (in Inside) CheckMoved(ctx context.Context, report func(Problem)) error {
 	if in.options.Segments == nil {
 		return nil

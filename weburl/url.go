@@ -20,7 +20,7 @@ func (u URL) String() string { return u.text }
 // IsZero reports whether u is no URL.
 func (u URL) IsZero() bool { return u.text == "" }
 
-// Site returns scheme, host and, where it is not the scheme's own, port.
+// Site returns scheme, host and, unless it is the scheme's default, port.
 func (u URL) Site() Site { return Site(u.text[:u.pathStart()]) }
 
 // Scheme returns "http" or "https".
@@ -30,7 +30,7 @@ func (u URL) Scheme() string { return u.Site().Scheme() }
 // form, a dotted IPv4 address, or an IPv6 address in brackets.
 func (u URL) Host() string { return u.Site().Host() }
 
-// Plain returns u without the final dot of its host. It is another page, of the same host.
+// Plain returns u without the final dot of its host. The result is another page of the same host.
 func (u URL) Plain() URL {
 	site := u.Site()
 	plain := site.Plain()
@@ -40,7 +40,7 @@ func (u URL) Plain() URL {
 	return URL{string(plain) + u.RequestURI()}
 }
 
-// Port returns the port that a connection goes to: the one that is written, or the scheme's own.
+// Port returns the port for a connection: the port in u, or the scheme's default.
 func (u URL) Port() uint16 { return u.Site().Port() }
 
 // Domain returns the host's registrable domain; see Site.Domain.
@@ -49,17 +49,17 @@ func (u URL) Domain() string { return u.Site().Domain() }
 // Partition returns the partition, of n, that u's registrable domain belongs to; see PartitionOf.
 func (u URL) Partition(n int) Partition { return u.Site().Partition(n) }
 
-// RequestURI returns what follows the site: the path and, after "?", the query. It is what a
-// request line carries and what robots.txt rules match.
+// RequestURI returns the part after the site: the path and, after "?", the query. It is the target of a request line;
+// robots.txt rules match it.
 func (u URL) RequestURI() string { return u.text[u.pathStart():] }
 
-// Path returns the path as it is written, percent-encoded and beginning with "/".
+// Path returns the path, percent-encoded and beginning with "/".
 func (u URL) Path() string {
 	path, _, _ := strings.Cut(u.RequestURI(), "?")
 	return path
 }
 
-// Query returns what follows the "?", percent-encoded, or "" where there is none.
+// Query returns the part after the "?", percent-encoded, or "" if there is none.
 func (u URL) Query() string {
 	_, query, _ := strings.Cut(u.RequestURI(), "?")
 	return query
@@ -103,8 +103,8 @@ func (u *URL) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Fingerprint is a 64-bit name of a canonical URL: the XXH3 hash of its text. It is never 0, which
-// is left to mean "none". It is kept on disk, so it never changes.
+// Fingerprint is a 64-bit name of a canonical URL: the XXH3 hash of its text. It is never 0, which means "none". It
+// is stored on disk, so the hash never changes.
 type Fingerprint uint64
 
 // Fingerprint returns the fingerprint of u's text; for the zero value 0. It does not allocate.
@@ -115,8 +115,8 @@ func (u URL) Fingerprint() Fingerprint {
 	return max(1, Fingerprint(xxh3.HashString(u.text)))
 }
 
-// Slot returns f's place in a table of n slots, a power of two, by Fibonacci hashing, which spreads fingerprints that
-// have been chosen to be alike.
+// Slot returns f's slot in a table of n slots, by Fibonacci hashing. n must be a power of two. The hashing also
+// spreads fingerprints that an attacker has chosen to be similar.
 func (f Fingerprint) Slot(n int) int {
 	return int(uint64(f) * 0x9e3779b97f4a7c15 >> (64 - bits.Len(uint(n-1))))
 }

@@ -11,8 +11,8 @@ import (
 	"freshet/cmd/freshet/command"
 )
 
-// account is how a command says what it has done: in words on standard error or, with --json, as a line of JSON on
-// standard output.
+// account reports what a command has done: in words on standard error or, with --json, as a line of JSON on standard
+// output.
 type account struct {
 	cmd    *cobra.Command
 	asJSON bool
@@ -24,8 +24,8 @@ func accountOf(cmd *cobra.Command) *account {
 	return a
 }
 
-// give says one thing, in place of a line of progress; nil: there is none. If the result goes to standard output, which
-// result "-" means, JSON goes to standard error.
+// give reports one fact and clears the line of progress; p may be nil. If result is "-", the result goes to standard
+// output, so JSON goes to standard error.
 func (a *account) give(p *progress, result string, fact any, words string) error {
 	out, line := a.cmd.ErrOrStderr(), words
 	if a.asJSON {

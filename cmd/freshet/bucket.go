@@ -28,7 +28,8 @@ func bucketOf(address string) (objects.Store, string, error) {
 	return s, name, err
 }
 
-// writeTo is command.WriteTo for names that may be of an object, which is written when its content is whole.
+// writeTo is command.WriteTo for names that may be addresses of objects. It writes an object when its content is
+// complete.
 func writeTo(ctx context.Context, name string, stdout io.Writer, write func(io.Writer) error) error {
 	if !objects.IsBucket(name) {
 		return command.WriteTo(name, stdout, write)
@@ -44,7 +45,7 @@ func writeTo(ctx context.Context, name string, stdout io.Writer, write func(io.W
 	})
 }
 
-// spool lets write fill a temporary file, and use read it.
+// spool calls write to fill a temporary file, and then use to read it.
 func spool(write func(io.Writer) error, use func(f *os.File, size int64) error) error {
 	f, err := os.CreateTemp("", "freshet-object-*")
 	if err != nil {
@@ -85,7 +86,7 @@ func uploadFiles(ctx context.Context, fsys vfs.FS, files []string, address strin
 	return nil
 }
 
-// uploadFile uploads a file as it is, unless there is an object of its name and size.
+// uploadFile uploads a file unchanged, unless there is an object with its name and size.
 func uploadFile(ctx context.Context, fsys vfs.FS, file string, store objects.Store, name string) (err error) {
 	f, err := fsys.Open(file, vfs.SequentialReadsOption)
 	if err != nil {
@@ -107,10 +108,10 @@ func uploadFile(ctx context.Context, fsys vfs.FS, file string, store objects.Sto
 	return err
 }
 
-// snapshotName is of the object that makes those beside it a snapshot. It is written last.
+// snapshotName is the object that marks the objects beside it as a snapshot. It is written last.
 const snapshotName = "snapshot.json"
 
-// uploadSnapshot makes objects of the files of a snapshot that comes as a tar file.
+// uploadSnapshot uploads the files of a snapshot, which it reads as a tar file.
 func uploadSnapshot(ctx context.Context, in io.Reader, address string) error {
 	store, err := objects.Open(vfs.Default, address)
 	if err != nil {
@@ -148,7 +149,7 @@ func uploadSnapshot(ctx context.Context, in io.Reader, address string) error {
 	}
 }
 
-// downloadSnapshot makes files of the objects of a snapshot, in a new folder.
+// downloadSnapshot downloads the objects of a snapshot to a new folder.
 func downloadSnapshot(ctx context.Context, address, to string) error {
 	store, err := objects.Open(vfs.Default, address)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"freshet/clock"
 )
 
-// pace is a flag of how fast a clock runs and since when: 86400, or 86400@2026-01-31T12:00:00Z.
+// pace is a flag for the rate of a clock, optionally with its start: 86400, or 86400@2026-01-31T12:00:00Z.
 type pace struct {
 	rate  float64   // its seconds in a second
-	start time.Time // when it said what all clocks say; zero: when it is opened
+	start time.Time // when it agreed with all other clocks; zero: when it is opened
 }
 
 // fastestPace bounds the rate of a clock.
@@ -46,8 +46,8 @@ func (p *pace) String() string {
 // Type names the flag's value.
 func (p *pace) Type() string { return "rate@time" }
 
-// clock opens a clock of that pace. Where the pace has a start, all clocks of it agree, whichever
-// process opened them, and when.
+// clock opens a clock with this pace. If the pace has a start, all its clocks agree, in all processes and at all
+// times.
 func (p *pace) clock() *clock.Clock {
 	real := clock.Real()
 	if p.rate == 1 {

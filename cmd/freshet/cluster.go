@@ -31,7 +31,7 @@ import (
 	"freshet/store"
 )
 
-// clusterSettings say which cluster a node is of.
+// clusterSettings says to which cluster a node belongs.
 type clusterSettings struct {
 	servers       []string // of NATS
 	name          string
@@ -39,13 +39,13 @@ type clusterSettings struct {
 	replicas      int
 	copies        int
 	monitors      []string // of the servers
-	snapshots     string   // where those of partitions are
+	snapshots     string   // of partitions; where they are kept
 	snapshotEvery command.Duration
 	creds         string
 	ca            string
 }
 
-// declareServers declares where a cluster is found.
+// declareServers declares the settings to find a cluster.
 func (s *clusterSettings) declareServers(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&s.servers, "nats", nil, "NATS servers of a cluster of crawlers, such as nats://a:4222,nats://b:4222; empty: this machine crawls alone")
 	flags.StringVar(&s.name, "cluster", "freshet", "name of the cluster on the servers of --nats")
@@ -65,7 +65,7 @@ func (s *clusterSettings) declare(flags *pflag.FlagSet) {
 	flags.IntVar(&s.replicas, "nats-replicas", 3, "how many --nats servers keep each record: 1, 3 or 5")
 }
 
-// connectTime is how long is waited for the servers of a cluster at the start.
+// connectTime is how long connect waits for the servers of a cluster.
 const connectTime = time.Minute
 
 // connect connects to the servers.
@@ -81,7 +81,7 @@ func (s *clusterSettings) connect() (*nats.Conn, error) {
 		if !strings.Contains(one, "://") {
 			one = "nats://" + one
 		}
-		if _, err := url.Parse(one); err != nil { // the error has all of the text, and so a password
+		if _, err := url.Parse(one); err != nil { // the error contains the whole text, possibly with a password
 			return nil, command.Usage(errors.New("--nats: want addresses such as nats://a:4222; escape special characters of a password, such as / as %2F"))
 		}
 	}
@@ -116,13 +116,13 @@ func hosts(servers []string) string {
 	return strings.Join(all, ", ")
 }
 
-// membership is a node's part in a cluster.
+// membership is the membership of a node in a cluster.
 type membership struct {
 	conn *nats.Conn
 	part *cluster.Cluster
 }
 
-// join joins the cluster, if there is one, and has the options say so.
+// join joins the cluster, if there is one, and sets the options for it.
 func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membership, error) {
 	if len(s.servers) == 0 {
 		return &membership{}, nil
@@ -163,7 +163,7 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	return &membership{conn, part}, nil
 }
 
-// openSnapshots returns where snapshots of partitions are kept; nil: nowhere.
+// openSnapshots opens the place for snapshots of partitions. It returns nil if there is none.
 func (s *clusterSettings) openSnapshots(data string) (*cluster.Snapshots, error) {
 	if s.snapshots == "" {
 		return nil, nil
@@ -184,12 +184,12 @@ func (s *clusterSettings) openSnapshots(data string) (*cluster.Snapshots, error)
 	}, nil
 }
 
-// part returns a node's part in the cluster that a connection leads to.
+// part joins a node to the cluster of a connection.
 func (s *clusterSettings) part(ctx context.Context, conn *nats.Conn, o cluster.Options) (*cluster.Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	if len(s.monitors) == 0 {
-		o.Logger.Warn("whether the NATS servers sync what they acknowledge is not checked: give --nats-monitor")
+		o.Logger.Warn("not checked whether the NATS servers sync what they acknowledge: give --nats-monitor")
 	}
 	for _, monitor := range s.monitors {
 		if err := jetstream.CheckSync(ctx, monitor); err != nil {
@@ -207,7 +207,7 @@ func (s *clusterSettings) part(ctx context.Context, conn *nats.Conn, o cluster.O
 	}, o)
 }
 
-// nodes returns the nodes of the cluster; nil: there is none.
+// nodes returns a function for the nodes of the cluster, or nil if there is no cluster.
 func (m *membership) nodes(partitions int) func() dashboard.Nodes {
 	if m.part == nil {
 		return nil
@@ -215,7 +215,7 @@ func (m *membership) nodes(partitions int) func() dashboard.Nodes {
 	return func() dashboard.Nodes { return clusterNodes(m.part.Members(), partitions) }
 }
 
-// begin has the node take partitions, until ctx ends.
+// begin makes the node take partitions until ctx ends.
 func (m *membership) begin(ctx context.Context, n *node.Node) error {
 	if m.part == nil {
 		return nil
@@ -230,7 +230,7 @@ func (m *membership) stay() {
 	}
 }
 
-// leave ends the node's part, after the node. Orderly says that all its work has ended.
+// leave leaves the cluster, after the node has stopped. orderly says that all its work has ended.
 func (m *membership) leave(orderly bool) error {
 	if m.part == nil {
 		return nil

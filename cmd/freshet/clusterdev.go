@@ -26,7 +26,7 @@ import (
 	"freshet/sim"
 )
 
-// trialCluster has the arguments of freshet cluster dev.
+// trialCluster holds the arguments of freshet cluster dev.
 type trialCluster struct {
 	web      demo
 	nodes    int
@@ -113,8 +113,7 @@ func (t *trialCluster) say(format string, args ...any) {
 	fmt.Fprintf(t.out, format+"\n", args...)
 }
 
-// startServers starts NATS servers that keep what they are given in the folder, and waits until they have found one
-// another.
+// startServers starts NATS servers that store their data in the folder, and waits until they have found one another.
 func (t *trialCluster) startServers() error {
 	var routes []*url.URL
 	var ports []int
@@ -159,7 +158,7 @@ func (t *trialCluster) stopServers() {
 	}
 }
 
-// freePort returns a port of loopback that nobody listens at now.
+// freePort returns a loopback port on which nobody listens now.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -69,7 +69,7 @@ func configCommand() *cobra.Command {
 	return cmd
 }
 
-// settingsOf returns the values of the settings by their names, in which _ stands for -: texts, and lists of texts.
+// settingsOf returns the values of the settings, texts or lists of texts, by their names with _ in place of -.
 func settingsOf(flags *pflag.FlagSet) map[string]any {
 	all := map[string]any{}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -85,8 +85,8 @@ func settingsOf(flags *pflag.FlagSet) map[string]any {
 	return all
 }
 
-// reachable returns an error if settings with seeds lack the contact that a crawl of them needs. Settings without seeds
-// are told of it: which seeds come with them is not known.
+// reachable returns an error if settings with seeds lack a contact that their crawl needs. For settings without seeds
+// it only prints a note, because the seeds are unknown.
 func (s *crawlSettings) reachable(out io.Writer, name string) error {
 	if s.seeds == "" || s.seeds == "-" {
 		if s.contact == "" && !s.loopbackOnly(nil) {

@@ -31,13 +31,13 @@ import (
 	"freshet/weburl"
 )
 
-// corpus shows the texts of a store as the API reads them.
+// corpus reads the texts of a store for the API.
 type corpus struct {
 	reader
 	clock *clock.Clock
 	open  func() (*index.Index, error) // the index; its error is index.ErrNone if there is none
 
-	mu    sync.Mutex // one text is read at a time: what is hostile costs one processor; guards texts
+	mu    sync.Mutex // guards texts; one text is read at a time, so a hostile one costs one processor
 	texts *stored.Reader
 }
 
@@ -46,14 +46,14 @@ func newCorpus(r reader, c *clock.Clock, open func() (*index.Index, error)) *cor
 	return &corpus{reader: r, clock: c, open: open}
 }
 
-// close gives back what the corpus took, after the last question.
+// close frees the resources of the corpus, after the last question.
 func (c *corpus) close() {
 	if c.texts != nil {
 		c.texts.Close()
 	}
 }
 
-// ask calls do with what reads texts.
+// ask calls do with the reader of texts.
 func (c *corpus) ask(do func(*stored.Reader) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,10 +81,10 @@ func (c *corpus) Text(ctx context.Context, raw string, number uint32, at time.Ti
 		Byline: said.Byline, Date: when(said.Date), Language: said.Language, Text: said.Text, Markdown: said.Markdown, SiteLearned: said.Model}, err
 }
 
-// mostCompared bounds the pages whose texts are compared, and with them the memory: about 300 bytes each.
+// mostCompared bounds the pages to compare, and so the memory: about 300 bytes each.
 const mostCompared = 2_000_000
 
-// compared is a page among those whose texts are compared.
+// compared is a page whose text is compared with others.
 type compared struct {
 	partition   weburl.Partition
 	fingerprint weburl.Fingerprint
@@ -108,7 +108,7 @@ func (c *corpus) Duplicates(ctx context.Context) iter.Seq2[dashboard.Duplicates,
 	}
 }
 
-// clusters returns the pages that are live, and the groups of those that say nearly the same, the largest first.
+// clusters returns the live pages, and the groups of near-duplicates, the largest first.
 func (c *corpus) clusters(ctx context.Context) (pages []compared, groups [][]int, err error) {
 	var signatures []text.Signature
 	for p := range c.store.Partitions() {
@@ -146,7 +146,8 @@ func (c *corpus) clusters(ctx context.Context) (pages []compared, groups [][]int
 	return pages, groups, nil
 }
 
-// joinSame gives pages with the same body that are too short to compare a signature that no other body has.
+// joinSame gives pages that are too short to compare a signature that is unique to their body. So equal pages form a
+// group.
 func joinSame(pages []compared, signatures []text.Signature) {
 	for i := range pages {
 		if signatures[i] == (text.Signature{}) {
@@ -157,7 +158,7 @@ func joinSame(pages []compared, signatures []text.Signature) {
 	}
 }
 
-// signature returns that of a page's last version; zero if there is no text.
+// signature returns the signature of a page's last version, or zero if it has no text.
 func (c *corpus) signature(ctx context.Context, home weburl.Partition, row store.PageAt) (sig text.Signature, err error) {
 	v, err := c.store.Version(home, row.Fingerprint, row.Versions)
 	if err != nil {
@@ -221,7 +222,7 @@ func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hi
 	return hits, nil
 }
 
-// freshness returns the probability that a page is as it was when it was last fetched, nil if too little is known.
+// freshness returns the probability that a page has not changed since its last fetch, or nil if too little is known.
 func (c *corpus) freshness(row store.PageAt) *float64 {
 	visits, err := c.store.Visits(c.store.Home(row.URL.Site()), row.Fingerprint)
 	if err != nil {
@@ -238,7 +239,7 @@ func (c *corpus) freshness(row store.PageAt) *float64 {
 // indexDir returns the folder of a crawl's index.
 func indexDir(data, crawl string) string { return filepath.Join(data, "index", crawl) }
 
-// indexed keeps the index of a running crawl until the publisher's end, if that is wanted.
+// indexed keeps the index of a running crawl until the publisher's end, if the settings say so.
 func (p *publisher) index(engine *node.Node) error {
 	if !p.settings.index {
 		return nil
@@ -265,13 +266,13 @@ func (p *publisher) catchUp(ctx context.Context) error {
 	return err
 }
 
-// corpus returns what reads the texts of a running crawl, until close.
+// corpus returns the corpus of a running crawl. It is valid until close.
 func (p *publisher) corpus(s *store.Store) *corpus {
 	p.texts = newCorpus(reader{store: s}, p.clock, p.searched)
 	return p.texts
 }
 
-// close gives back what was taken for questions and sinks, after the last of them.
+// close frees the resources for questions and sinks, after the last of them.
 func (p *publisher) close() error {
 	p.texts.close()
 	var err error
@@ -284,7 +285,7 @@ func (p *publisher) close() error {
 	return err
 }
 
-// searched returns the index that is kept.
+// searched returns the index of the running crawl.
 func (p *publisher) searched() (*index.Index, error) {
 	if pages := p.pages.Load(); pages != nil {
 		return pages, nil
@@ -351,7 +352,7 @@ func searchCommand() *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, one hit per line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(*limit)}, "from": {fmt.Sprint(*from)},
-			"noted": {"false"}} // what is looked at further, nobody can tell
+			"noted": {"false"}} // nobody knows which hits are read further
 		for name, value := range filters {
 			query.Set(name, *value)
 		}
@@ -373,7 +374,7 @@ func searchCommand() *cobra.Command {
 	return cmd
 }
 
-// printDuplicates prints groups of pages, as they are or for people.
+// printDuplicates prints groups of pages, as JSON or for people.
 func printDuplicates(out io.Writer, body io.Reader, asJSON bool) error {
 	return eachLine(body, func(line []byte, group dashboard.Duplicates) error {
 		if asJSON {

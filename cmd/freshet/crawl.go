@@ -33,7 +33,7 @@ import (
 	"freshet/weburl"
 )
 
-// crawlSettings are the values of the settings of a crawl.
+// crawlSettings holds the values of the settings of a crawl.
 type crawlSettings struct {
 	options   node.Options
 	data      string
@@ -43,7 +43,7 @@ type crawlSettings struct {
 	userAgent string
 	listen    string
 	tokenFile string
-	// lookTokenFile has the token that allows looking but not steering.
+	// lookTokenFile has the token that allows to look but not to steer.
 	lookTokenFile string
 	hubSecret     string // its file
 	tlsCert       string
@@ -55,12 +55,12 @@ type crawlSettings struct {
 	refresh       refreshSettings
 	segments      segmentSettings
 	cluster       clusterSettings
-	watch         func(*node.Node) (stop func()) // looks on while the crawl runs; nil: nobody
-	ends          bool                           // when forTime has passed all is done, and no limit was met
+	watch         func(*node.Node) (stop func()) // observes the running crawl; may be nil
+	ends          bool                           // the end of forTime counts as done, not as a limit
 
 	signal string // visible-text or main-text
 
-	rules []string // what the files of rules and opt-outs say, once they are read
+	rules []string // lines of the files of rules and opt-outs, once they are read
 
 	delay, addressDelay, forTime, retryDelay command.Duration
 	maxBody, warcSize, minFree, memory       byteCount
@@ -71,8 +71,8 @@ type crawlSettings struct {
 	clock                                    pace
 }
 
-// crawlFlags declares every setting of a crawl: name, default, unit and sentence. Flags, FRESHET_
-// variables, YAML keys and their documentation come from this list.
+// crawlFlags declares every setting of a crawl, with name, default, unit and sentence. Flags, FRESHET_ variables,
+// YAML keys and their documentation come from this list.
 func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	s := &crawlSettings{resolve: resolveMap{}, clock: pace{rate: 1}}
 	o := &s.options
@@ -175,7 +175,7 @@ func validCrawl(name string) error {
 	return store.Options{Crawl: name}.Validate()
 }
 
-// validScope takes the name of a scope, or what may be that of a file.
+// validScope accepts the name of a scope, or a possible name of a file.
 func validScope(name string) error {
 	_, err := frontier.ParseScope(name)
 	if err != nil && strings.ContainsAny(name, "./") {
@@ -217,13 +217,13 @@ func validAgent(name string) error {
 
 const defaultListen = "127.0.0.1:8350"
 
-// engineOptions checks the settings and turns them into the engine's.
+// engineOptions checks the settings and returns the options of the engine.
 func (s *crawlSettings) engineOptions(seeds []weburl.URL) (node.Options, error) {
 	return s.optionsOf(seeds, true)
 }
 
-// optionsOf is engineOptions for an engine that makes requests, or for one that only takes orders and needs no
-// contact.
+// optionsOf is engineOptions. asks says that the engine makes requests; without it the engine only takes orders and
+// needs no contact.
 func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, error) {
 	o := s.options
 	read, err := readRules(o.Scope, s.optOut)
@@ -279,8 +279,8 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 // errContact is the error of a crawl beyond loopback without a contact.
 var errContact = errors.New("--contact is needed: say who crawls, such as --contact mailto:you@example.org")
 
-// loopbackOnly reports whether a scope of the seeds' hosts leads to loopback alone. Without seeds (a crawl goes on) it
-// goes by what is resolved by hand.
+// loopbackOnly reports whether a crawl of the seeds' hosts reaches only loopback. Without seeds (a crawl continues)
+// it uses --resolve.
 func (s *crawlSettings) loopbackOnly(seeds []weburl.URL) bool {
 	for _, u := range seeds {
 		if !s.onLoopback(u.Host()) {
@@ -352,8 +352,8 @@ func crawlCommand() *cobra.Command {
 	return cmd
 }
 
-// recorded runs a crawl and records its links if the settings say so. A failed recording does not end the crawl;
-// its error is reported at the end.
+// recorded runs a crawl, and records its links if the settings say so. A failed recording does not end the crawl;
+// recorded returns its error at the end.
 func (s *crawlSettings) recorded(options node.Options, crawl func(node.Options) error) error {
 	if s.trace == "" {
 		return crawl(options)
@@ -374,23 +374,23 @@ func (s *crawlSettings) recorded(options node.Options, crawl func(node.Options) 
 	return err
 }
 
-// collectEarly lets the garbage collector run when there is half as much garbage as live memory, unless
-// GOGC says otherwise. Most of what a crawl holds is buffers of the database, in which there are no
-// pointers to follow: to collect twice as often costs next to nothing.
+// collectEarly makes the garbage collector run when there is half as much garbage as live memory, unless GOGC is set.
+// Most memory of a crawl is buffers of the database without pointers. So to collect twice as often costs almost
+// nothing.
 func collectEarly() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}
 }
 
-// limitMemory has the garbage collector keep the process within a budget, unless GOMEMLIMIT says otherwise.
+// limitMemory makes the garbage collector keep the process within a budget, unless GOMEMLIMIT is set.
 func limitMemory(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(bytes)
 	}
 }
 
-// runCrawl runs an engine to its end, with what a daemon adds, if it is one.
+// runCrawl runs an engine to its end. d is nil unless it is a daemon.
 func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *daemon, asJSON, quiet bool) error {
 	open, err := s.listening(cmd.Flags().Changed("listen"))
 	if err != nil {
@@ -405,7 +405,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return command.Usage(fmt.Errorf("--sink-uses: %w", err))
 	}
 	if len(s.cluster.servers) > 0 && d == nil {
-		return command.Usage(errors.New("--nats: only freshet serve can be a node of a cluster: use it in place of freshet crawl"))
+		return command.Usage(errors.New("--nats: only freshet serve can be a node of a cluster: use it instead of freshet crawl"))
 	}
 	limitMemory(options.Memory)
 	if err := s.segments.use(&options); err != nil {
@@ -466,7 +466,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		err = catching
 	}
 	front.stop()
-	if options.Segments != nil && d == nil { // what ends by itself leaves nothing to do
+	if options.Segments != nil && d == nil { // a crawl that ends by itself uploads everything first
 		options.Segments.Finish(soft)
 	}
 	if closing := errors.Join(news.close(), engine.Close()); err == nil {
@@ -500,8 +500,8 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	return nil
 }
 
-// span says how long a crawl took, by its own clock and, where that goes at another rate, by the machine's, and how
-// many pages a second that makes by the machine's.
+// span formats the duration of a crawl by its own clock. If that runs at another rate, it adds the duration and the
+// pages per second by the machine's clock.
 func span(s node.Summary, rate float64) string {
 	took := func(seconds float64) string { return units.Span(time.Duration(seconds * 1e9)) }
 	if rate == 1 {
@@ -510,7 +510,7 @@ func span(s node.Summary, rate float64) string {
 	return fmt.Sprintf("%s (%s by the machine's clock, %.1f pages/s)", took(s.DurationS), took(s.DurationS/rate), s.PagesPerS*rate)
 }
 
-// crawlError gives what ends a crawl its exit code.
+// crawlError gives the error of a crawl its exit code.
 func crawlError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrDiskFull):

@@ -20,7 +20,7 @@ import (
 	"freshet/sim"
 )
 
-// demo has the arguments of freshet demo.
+// demo holds the arguments of freshet demo.
 type demo struct {
 	crawl                  *crawlSettings
 	config                 sim.Config // of the web
@@ -28,8 +28,7 @@ type demo struct {
 	asJSON, quiet, webOnly bool
 }
 
-// demoCommand crawls a web of Freshet's own. Its defaults are embedded: it needs nothing installed and
-// sends nothing beyond loopback.
+// demoCommand crawls a web that the command serves itself. It needs no files and sends nothing beyond loopback.
 func demoCommand() *cobra.Command {
 	var d demo
 	cmd := &cobra.Command{
@@ -61,7 +60,7 @@ func demoCommand() *cobra.Command {
 	return cmd
 }
 
-// setClock makes a clock for web and crawl: unless it was chosen, a fast one while the copy is kept fresh.
+// setClock makes the clock of web and crawl. If the user chose none, it is a fast one with --refresh.
 func (d *demo) setClock(chosen bool) {
 	s := d.crawl
 	if s.refresh.on && !d.webOnly {
@@ -78,7 +77,7 @@ func (d *demo) setClock(chosen bool) {
 	d.config.Clock = s.clock.clock()
 }
 
-// run serves the web and, unless it is wanted alone, crawls it.
+// run serves the web and, unless webOnly is set, crawls it.
 func (d *demo) run(cmd *cobra.Command) error {
 	web, err := sim.NewWeb(d.config)
 	if err != nil {
@@ -145,7 +144,7 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 	return err
 }
 
-// whatNext says what may be done after the demo.
+// whatNext suggests what to do after the demo.
 const whatNext = `
 What next?
   see the copy in a browser    freshet view %[1]s
@@ -154,7 +153,7 @@ What next?
   keep that copy fresh         the same, with --refresh --budget 1000
 `
 
-// setFlagDefault gives a setting another default than a crawl's.
+// setFlagDefault changes the default of a setting.
 func setFlagDefault(cmd *cobra.Command, name, value string) {
 	f := cmd.Flags().Lookup(name)
 	if err := f.Value.Set(value); err != nil {
@@ -163,7 +162,7 @@ func setFlagDefault(cmd *cobra.Command, name, value string) {
 	f.DefValue = value
 }
 
-// demoRate is the pace of the demo's clock while the copy is kept fresh: a day takes three seconds.
+// demoRate is the rate of the demo's clock with --refresh: a day takes three seconds.
 const demoRate = 28800
 
 // writeDemoConfig writes the settings for a crawl of the demo web by its clock, and a file of its seeds beside it.

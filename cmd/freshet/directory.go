@@ -22,13 +22,13 @@ import (
 	"freshet/store"
 )
 
-// directory is a data directory and a crawl in it, as flags, environment or --config name them.
+// directory is a data directory and a crawl in it, from flags, environment or --config.
 type directory struct {
 	data, crawl string
-	settings    *crawlSettings // of the environment and --config: for what is done where no crawl runs
+	settings    *crawlSettings // of the environment and --config, for use if no crawl runs
 }
 
-// directoryOf adds the flags that name a crawl to look into, to a command that knows them when it runs.
+// directoryOf adds the flags that name a data directory and a crawl to a command. They are set when the command runs.
 func directoryOf(cmd *cobra.Command) *directory {
 	d := &directory{}
 	flags := cmd.Flags()
@@ -53,7 +53,7 @@ func directoryOf(cmd *cobra.Command) *directory {
 	return d
 }
 
-// directoryFlags is directoryOf for a command that needs the two names alone.
+// directoryFlags is directoryOf for a command that needs only the two names.
 func directoryFlags(cmd *cobra.Command) (data, crawl *string) {
 	d := directoryOf(cmd)
 	return &d.data, &d.crawl
@@ -79,14 +79,14 @@ func checkDirectory(data string) error {
 	return fmt.Errorf("there is no data directory at %q (give yours as --data DIR)", data)
 }
 
-// directories returns the data directories in the folder where a command is typed, out of the first hundred names.
+// directories returns the data directories among the first hundred names in the working directory.
 func directories() (names []string) {
 	here, err := os.Open(".")
 	if err != nil {
 		return nil
 	}
 	defer here.Close()
-	found, _ := here.Readdirnames(100) // what cannot be read is no hint
+	found, _ := here.Readdirnames(100) // without a hint if it cannot be read
 	for _, name := range found {
 		if store.Exists(vfs.Default, name) {
 			names = append(names, name)
@@ -96,8 +96,8 @@ func directories() (names []string) {
 	return names
 }
 
-// openStore opens a data directory and the crawl in it, both of which must be there. A directory that
-// was left before the first record of any crawl may be opened for writing.
+// openStore opens a data directory and a crawl in it. Both must exist, except that a directory without a record of
+// any crawl may be opened for writing.
 func openStore(data string, o store.Options) (*store.Store, error) {
 	if err := checkDirectory(data); err != nil {
 		return nil, err
@@ -121,7 +121,8 @@ func openStore(data string, o store.Options) (*store.Store, error) {
 	return s, nil
 }
 
-// atRest opens a directory for a command that wants it to itself, or says how else to do that while a crawl runs in it.
+// atRest opens a directory for a command that needs it alone. If a crawl runs in it, the error says what to do
+// instead.
 func atRest(ctx context.Context, data, instead string, open func() (*store.Store, error)) (*store.Store, error) {
 	s, err := patiently(ctx, data, open)
 	if errors.Is(err, errTaken) {
@@ -133,7 +134,7 @@ func atRest(ctx context.Context, data, instead string, open func() (*store.Store
 	return s, err
 }
 
-// usable says of what the system has against a data directory's path where to look.
+// usable adds to an error of the system about a data directory's path what to check.
 func usable(data string, err error) error {
 	fault, ok := errors.AsType[*fs.PathError](err)
 	if !ok || !strings.HasPrefix(fault.Path, data) && !strings.HasPrefix(data, fault.Path) {
@@ -149,9 +150,9 @@ func usable(data string, err error) error {
 // errTaken is the error of a directory that another process uses.
 var errTaken = errors.New("wait for it, stop it, or use another directory (--data OTHER)")
 
-// patiently opens a data directory. While another process has it, that is tried again for some two
-// seconds: one that was killed gives the directory back when the system has cleared up after it, and one
-// that starts soon answers questions.
+// patiently opens a data directory. While another process has it, patiently tries again for about two seconds: a
+// killed process releases the directory only when the system has cleaned up, and a starting one will soon answer
+// questions.
 func patiently[T any](ctx context.Context, data string, open func() (T, error)) (T, error) {
 	c := clock.Real()
 	for try := 1; ; try++ {

@@ -23,8 +23,7 @@ import (
 	"freshet/store/segments"
 )
 
-// docsCommand writes the documentation that the program itself knows: docs/settings.md, docs/commands.md,
-// docs/metrics.md and man pages.
+// docsCommand writes the generated documentation: docs/settings.md, docs/commands.md, docs/metrics.md and man pages.
 func docsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "docs", Short: "Write documentation of settings and commands", Hidden: true, Args: command.GroupArgs,
 		Example: "  freshet docs settings > docs/settings.md\n  freshet docs commands > docs/commands.md\n  freshet docs metrics > docs/metrics.md\n  freshet docs man man1/", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
@@ -58,7 +57,7 @@ func docsCommand() *cobra.Command {
 	return cmd
 }
 
-// unitOf returns the unit of a setting's value, or what kind of text it is.
+// unitOf returns the unit of a setting's value, or its kind of text.
 func unitOf(f *pflag.Flag) string {
 	switch kind := f.Value.Type(); kind {
 	case "duration":
@@ -74,7 +73,7 @@ func unitOf(f *pflag.Flag) string {
 	case "string":
 		return "text"
 	case "stringSlice":
-		return "texts, with commas between them"
+		return "texts, separated by commas"
 	case "int", "int64", "uint32", "float64":
 		return unitNames[f.Name]
 	default:
@@ -82,14 +81,14 @@ func unitOf(f *pflag.Flag) string {
 	}
 }
 
-// unitNames are those of settings that are plain numbers.
+// unitNames are the units of settings that are plain numbers.
 var unitNames = map[string]string{
 	"partitions": "partitions", "copies": "nodes", "nats-replicas": "servers", "shards": "shards", "adaptive-delay": "times the last answer's time", "per-connection": "requests", "connections": "fetches", "gamma": "pages a second",
 	"max-pages": "pages", "max-depth": "links", "pages-per-site": "pages", "retries": "attempts",
 	"warc-level": "level, 0 to 9", "budget": "fetches an interval", "discovery-share": "share, 0 to 1",
 }
 
-// writeSettings writes every setting with default and unit, as the list has them.
+// writeSettings writes every setting with default, unit and meaning.
 func writeSettings(out io.Writer) {
 	fmt.Fprint(out, "# Settings\n\nWritten by `freshet docs settings`; a test holds it to the program. A setting's value comes from its flag (`--max-pages 7`), else from its variable (`FRESHET_MAX_PAGES=7`), else from the file of `--config` (`max-pages: 7`), else it is the default. Those marked ↻ take effect when a daemon reloads, the others at its next start.\n\n| setting | default | unit | meaning |\n| --- | --- | --- | --- |\n")
 	newCrawlFlags().VisitAll(func(f *pflag.Flag) {
@@ -112,8 +111,8 @@ func writeSettings(out io.Writer) {
 	}
 }
 
-// writeCommands writes what each command does, in the order of help: usage, flags, example. Flags that are settings
-// are left to the page of settings.
+// writeCommands writes description, usage, flags and example of each command, in the order of help. It leaves out
+// flags that are settings: the page of settings has them.
 func writeCommands(out io.Writer, root *cobra.Command) {
 	fmt.Fprint(out, "# Commands\n\nWritten by `freshet docs commands`; a test holds it to the program. `freshet COMMAND --help` shows the same. The commands that crawl also take every [setting](settings.md) as a flag.\n")
 	listed := map[*cobra.Command]bool{}
@@ -134,7 +133,7 @@ func writeCommands(out io.Writer, root *cobra.Command) {
 	}
 }
 
-// writeCommand writes a section for a command that help shows, and for those below it.
+// writeCommand writes a section for a visible command, and for its subcommands.
 func writeCommand(out io.Writer, cmd *cobra.Command) {
 	if !cmd.IsAvailableCommand() {
 		return
@@ -174,10 +173,10 @@ func writeCommand(out io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// description is what a metric says of itself.
+// description matches the text of a metric's Desc.
 var description = regexp.MustCompile(`^Desc\{fqName: (".*"), help: (".*"), unit: ".*", constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
 
-// writeMetrics writes every metric of Freshet's own that /metrics shows, by name.
+// writeMetrics writes every metric of Freshet on /metrics, by name.
 func writeMetrics(out io.Writer) {
 	fmt.Fprint(out, "# Metrics\n\nWritten by `freshet docs metrics`; a test holds it to the program. `/metrics` of `--listen` shows these to Prometheus, and beside them those of Go and of the process. What ends in `_total` is a counter, every other a gauge.\n\n| metric | labels | meaning |\n| --- | --- | --- |\n")
 	found := make(chan *prometheus.Desc, 1000) // more than there are
@@ -199,7 +198,7 @@ func writeMetrics(out io.Writer) {
 	fmt.Fprint(out, strings.Join(lines, ""))
 }
 
-// writeManPages writes a page for a command and those below it.
+// writeManPages writes a page for a command and each of its subcommands.
 func writeManPages(dir string, cmd *cobra.Command) error {
 	if !cmd.IsAvailableCommand() && cmd.HasParent() {
 		return nil

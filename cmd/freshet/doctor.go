@@ -27,7 +27,7 @@ import (
 	"freshet/weburl"
 )
 
-// A finding is what a check has found.
+// A finding is the result of a check.
 type finding struct {
 	Check  string `json:"check"`
 	Result string `json:"result"` // ok, warn or fail
@@ -154,11 +154,11 @@ func (d *doctor) memory() {
 
 const (
 	littleSpace = 10 << 30              // of a disk for a long crawl
-	syncs       = 8                     // that are timed
+	syncs       = 8                     // number of timed writes
 	slowSync    = 50 * time.Millisecond // of one
 )
 
-// disk looks at the disk of the data directory, or of the folder that it will be made in.
+// disk checks the disk of the data directory, or of the folder in which it will be made.
 func (d *doctor) disk(c *clock.Clock) {
 	dir, err := filepath.Abs(d.settings.data)
 	if err != nil {
@@ -202,7 +202,7 @@ func (d *doctor) disk(c *clock.Clock) {
 	}
 }
 
-// syncTime returns how long it takes to write and sync a block in a folder, in the median.
+// syncTime returns the median time to write and sync a block in a folder.
 func syncTime(dir string, c *clock.Clock) (time.Duration, error) {
 	f, err := os.CreateTemp(dir, ".freshet-doctor-*")
 	if err != nil {

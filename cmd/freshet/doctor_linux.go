@@ -2,7 +2,7 @@ package main
 
 import "syscall"
 
-// volatile names the file system of a folder if it is one that loses files or does not keep locks well; else it is "".
+// volatile names the file system of a folder if it may lose files or locks. Otherwise it returns "".
 func volatile(dir string) string {
 	var stat syscall.Statfs_t
 	if syscall.Statfs(dir, &stat) != nil {
@@ -17,7 +17,8 @@ func volatile(dir string) string {
 	return ""
 }
 
-// clockSynchronised reports whether a time service keeps the machine's clock, if the system knows.
+// clockSynchronised reports whether a time service sets the machine's clock. known is false if the system does not
+// tell.
 func clockSynchronised() (synchronised, known bool) {
 	const unsynchronised = 0x40
 	var t syscall.Timex

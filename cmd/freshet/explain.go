@@ -18,8 +18,8 @@ import (
 	"freshet/store"
 )
 
-// explainSettings are the settings of a crawl that decide about a URL. A running crawl knows its own; for
-// a directory in which none runs they say what the next run would make of it.
+// explainSettings are the settings of a crawl that decide about a URL. A running crawl has its own. Without one, they
+// say what the next run would do.
 var explainSettings = []string{"scope", "requisites", "order", "opt-out", "max-depth", "pages-per-site", "user-agent", "retries", "allow-private"}
 
 func explainCommand() *cobra.Command {
@@ -79,8 +79,7 @@ func printExplanation(out io.Writer, e explain.Explanation) {
 	}
 }
 
-// Explain implements dashboard.Reader. The query names the URL and, where no crawl runs, may have the
-// settings that decide about it.
+// Explain implements dashboard.Reader. The query has the URL and, if no crawl runs, possibly explainSettings.
 func (r reader) Explain(query url.Values) (any, error) {
 	raw := query.Get("url")
 	if r.explain != nil {
@@ -89,7 +88,7 @@ func (r reader) Explain(query url.Values) (any, error) {
 	return explainStopped(r.store, query, raw)
 }
 
-// explainStopped explains a URL in a directory in which no crawl runs.
+// explainStopped explains a URL in a directory without a running crawl.
 func explainStopped(s *store.Store, query url.Values, raw string) (explain.Explanation, error) {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	settings := crawlFlags(flags)

@@ -172,7 +172,7 @@ func exportCommand() *cobra.Command {
 	return cmd
 }
 
-// exported is one thing that was written.
+// exported is one exported file or folder.
 type exported struct {
 	Form  string `json:"form"` // the flag that selected it
 	Path  string `json:"path"`
@@ -185,10 +185,10 @@ type exported struct {
 	Cursor     string `json:"cursor,omitempty"`
 }
 
-// sizeOf returns how many bytes files have together; what is inside of a folder counts.
+// sizeOf returns the total bytes of files, including those in folders.
 func sizeOf(names ...string) (total int64) {
 	for _, name := range names {
-		// What cannot be read is not counted.
+		// Unreadable files do not count.
 		_ = filepath.WalkDir(name, func(_ string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.Type().IsRegular() {
 				if info, err := entry.Info(); err == nil {
@@ -201,7 +201,7 @@ func sizeOf(names ...string) (total int64) {
 	return total
 }
 
-// sizeIfHere is sizeOf; nil for objects.
+// sizeIfHere is sizeOf, but returns nil for objects.
 func sizeIfHere(names ...string) *int64 {
 	if slices.ContainsFunc(names, objects.IsBucket) {
 		return nil
@@ -209,7 +209,7 @@ func sizeIfHere(names ...string) *int64 {
 	return new(sizeOf(names...))
 }
 
-// writeCDXJ indexes WARC files, sorting in a folder of its own.
+// writeCDXJ indexes WARC files. It sorts in a temporary folder.
 func writeCDXJ(w io.Writer, fsys vfs.FS, files []string, served func(target string) (bool, error)) error {
 	temp, err := os.MkdirTemp("", "freshet-cdxj-")
 	if err != nil {
@@ -219,8 +219,8 @@ func writeCDXJ(w io.Writer, fsys vfs.FS, files []string, served func(target stri
 	return warc.Index(w, warc.IndexOptions{FS: fsys, Temp: temp, Keep: served}, files...)
 }
 
-// servedOf returns a function that reports whether captures of a target may be exported: those of withdrawn pages
-// may not. It returns nil if all may, because no page is withdrawn or all are wanted.
+// servedOf returns a function that reports whether captures of a target may be exported. Those of withdrawn pages may
+// not. It returns nil if all may: no page is withdrawn, or all is set.
 func servedOf(s *store.Store, all bool) (func(target string) (bool, error), error) {
 	total, err := s.Total()
 	if err != nil || all || total.States[store.StateWithdrawn] == 0 {
@@ -229,7 +229,7 @@ func servedOf(s *store.Store, all bool) (func(target string) (bool, error), erro
 	return func(target string) (bool, error) {
 		u, err := weburl.Parse(target)
 		if err != nil {
-			return true, nil // no page's
+			return true, nil // not the URL of a page
 		}
 		row, _, err := s.PageOf(u)
 		if errors.Is(err, store.ErrNotFound) {
@@ -239,8 +239,8 @@ func servedOf(s *store.Store, all bool) (func(target string) (bool, error), erro
 	}, nil
 }
 
-// copyFilesTo is copyFiles for a folder or a bucket. What it returns is to be indexed: of a bucket the files that were
-// copied.
+// copyFilesTo is copyFiles for a folder or a bucket. It returns the files to index: the copies, or for a bucket the
+// original files.
 func copyFilesTo(ctx context.Context, fsys vfs.FS, files []string, to string, served func(target string) (bool, error)) ([]string, error) {
 	if objects.IsBucket(to) {
 		return files, uploadFiles(ctx, fsys, files, to, served)
@@ -248,7 +248,7 @@ func copyFilesTo(ctx context.Context, fsys vfs.FS, files []string, to string, se
 	return copyFiles(fsys, files, to, served)
 }
 
-// sizeBehind says a size as the end of a line; empty for that of objects.
+// sizeBehind formats a size for the end of a line. It returns "" for nil.
 func sizeBehind(size *int64) string {
 	if size == nil {
 		return ""
@@ -256,7 +256,7 @@ func sizeBehind(size *int64) string {
 	return ", " + units.Bytes(*size)
 }
 
-// copyServed copies what served lets pass of a WARC file; nil: all.
+// copyServed copies the records of a WARC file that served accepts. If served is nil it copies all.
 func copyServed(w io.Writer, fsys vfs.FS, file string, served func(target string) (bool, error)) error {
 	if served == nil {
 		return appendFile(w, fsys, file)
@@ -264,8 +264,8 @@ func copyServed(w io.Writer, fsys vfs.FS, file string, served func(target string
 	return warc.Copy(w, fsys, file, served)
 }
 
-// copyFiles copies WARC files into dir, only what served lets pass (nil: all), and returns the paths of the copies. A
-// file that is there is left alone if all of it is to be copied and its size is the same.
+// copyFiles copies the records of WARC files that served accepts (nil: all) into dir, and returns the paths of the
+// copies. If served is nil it skips files that exist in dir with the same size.
 func copyFiles(fsys vfs.FS, files []string, dir string, served func(target string) (bool, error)) (copies []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ import (
 	"freshet/weburl"
 )
 
-// feedSettings are what an operator says of the feed.
+// feedSettings are the settings of the feed.
 type feedSettings struct {
 	scheduler       string
 	objective, over string
@@ -37,8 +37,8 @@ type feedSettings struct {
 	secretFile      string // of the hooks
 	index           bool   // keep a full-text index
 	sinks           urlList
-	uses            string // of what the sinks are handed
-	queries         bool   // note what is searched in it and clicked
+	uses            string // that the sinks serve
+	queries         bool   // record searches and clicks
 	queryAge        command.Duration
 }
 
@@ -63,7 +63,7 @@ func validGroup(text string) error {
 	return err
 }
 
-// A publisher hands on what a running crawl stores.
+// A publisher delivers the stored pages of a running crawl: by the feed, webhooks, sinks and the index.
 type publisher struct {
 	settings feedSettings
 	dir      string // of the data
@@ -83,12 +83,12 @@ type publisher struct {
 	sinks   atomic.Pointer[[]*sink.Sink]     // nil before they are there
 	targets []sink.Target                    // of the sinks
 	queries *queries.Log
-	unasked sync.Once // it is said that nobody has asked anything yet
-	texts   *corpus   // for questions about what pages say
+	unasked sync.Once // logs the first lack of searches
+	texts   *corpus   // for questions about texts
 }
 
-// newPublisher returns the publisher of the engine that will be opened with the options, and its log of queries. The
-// options get its bell.
+// newPublisher returns the publisher of the engine that will be opened with the options, with its log of queries. It
+// sets the bell in the options.
 func newPublisher(settings feedSettings, options *node.Options) *publisher {
 	p := &publisher{settings: settings, dir: options.Dir, crawl: options.Crawl, clock: options.Clock, logger: options.Logger, allowPrivate: options.AllowPrivate}
 	p.ctx, p.stop = context.WithCancel(context.Background())
@@ -101,13 +101,13 @@ func newPublisher(settings feedSettings, options *node.Options) *publisher {
 	return p
 }
 
-// end ends all streams and waits for what reads the store.
+// end ends all streams and waits for all readers of the store.
 func (p *publisher) end() {
 	p.stop()
 	p.running.Wait()
 }
 
-// totals returns what the feed has done; ok is false if it does not run.
+// totals returns the totals of the feed. ok is false if it does not run.
 func (p *publisher) totals() (t broadcast.Totals, ok bool) {
 	server := p.server.Load()
 	if server == nil {
@@ -122,8 +122,8 @@ func (p *publisher) changes(s *store.Store) *feed.Changes {
 	return &feed.Changes{Store: s, Bell: &p.bell, Clock: p.clock, Done: p.ctx.Done()}
 }
 
-// serve adds the feed, under /feed/, and the lists of ResourceSync to what a running crawl serves. Nothing
-// is read for them before the first client asks.
+// serve adds the feed, under /feed/, and the lists of ResourceSync to the handler of a running crawl. They read
+// nothing before the first request.
 func (p *publisher) serve(s *store.Store, next http.Handler) http.Handler {
 	start := sync.OnceValues(func() (http.Handler, error) { return p.start(s) })
 	lists := (&resourcesync.Source{Store: s, Clock: p.clock}).Handler()
@@ -172,7 +172,7 @@ func (p *publisher) start(s *store.Store) (http.Handler, error) {
 	return server.Handler(), nil
 }
 
-// transport returns what carries the feed's chunks: a multicast group, if the operator named one.
+// transport returns the transport of the feed: HTTP, or a multicast group if the settings name one.
 func (p *publisher) transport() (t broadcast.Transport, hangUp func(), err error) {
 	if p.settings.group == "" {
 		return broadcast.Streams{}, func() {}, nil

@@ -25,9 +25,9 @@ type graphNode struct {
 	redirect    weburl.URL // of a miss; may be zero
 }
 
-// writeGraph writes the web that a crawl has found, as docs/format/graph.md has it: the pages that have a
-// version, their links, and the URLs that gave no page, on sites that have pages. A site's home is its first
-// seed, else the page nearest to one. Memory is by the pages of a partition.
+// writeGraph writes the web that a crawl has found, in the format of docs/format/graph.md: pages with a version,
+// their links, and URLs without a page on sites with pages. A site's home is its first seed, or else the page nearest
+// to one. Memory is proportional to the pages of a partition.
 func writeGraph(w io.Writer, s *store.Store) error {
 	out := graph.NewRecorder(w)
 	for p := range s.Partitions() {
@@ -112,12 +112,12 @@ func writeSite(out *graph.Recorder, s *store.Store, p weburl.Partition, nodes []
 	return nil
 }
 
-// answersTimed is of how many pages of a site the times of the answers are looked up.
+// answersTimed is the number of pages of a site whose answer times are used.
 const answersTimed = 300
 
-// speedOf returns how fast a site answered: by the resistant line through the times of some of its complete
-// answers over their bytes, which joins the medians of the smaller and the larger third (Tukey). Where large
-// answers took no longer than small ones the rate is not known, and the latency the median time.
+// speedOf returns latency and rate of a site. It fits Tukey's resistant line to the times of some complete answers
+// over their bytes: the line joins the medians of the smaller and the larger third. If large answers took no longer
+// than small ones, the rate is unknown and the latency is the median time.
 func speedOf(s *store.Store, p weburl.Partition, nodes []graphNode) (discovery.Server, error) {
 	type answer struct{ bytes, took float64 }
 	var answers []answer

@@ -20,7 +20,7 @@ type section struct {
 	names []string
 }
 
-// commandSections are the commands as help lists them.
+// commandSections are the sections of commands in help.
 var commandSections = []section{
 	{"Crawl", []string{"crawl", "serve", "demo", "subscribe", "cluster"}},
 	{"Look", []string{"view", "status", "pages", "history", "cat", "text", "search", "explain"}},
@@ -29,7 +29,7 @@ var commandSections = []section{
 	{"Plan and measure", []string{"doctor", "plan", "schedule", "weights", "fleet", "seen", "lab"}},
 }
 
-// settingSections are the settings as help lists them.
+// settingSections are the sections of settings in help.
 var settingSections = []section{
 	{"Seeds and scope", []string{"seeds", "scope", "requisites", "opt-out", "order", "max-pages", "max-depth", "pages-per-site", "for", "crawl"}},
 	{"Politeness", []string{"contact", "user-agent", "delay", "adaptive-delay", "address-delay", "per-connection", "retries", "retry-delay", "bandwidth", "bandwidth-out", "allow-private", "tdmrep", "resolve"}},
@@ -41,7 +41,7 @@ var settingSections = []section{
 	{"Speed and trials", []string{"connections", "fleet", "gamma", "memory", "shards", "clock", "record-trace", "log"}},
 }
 
-// groupHelp has help list commands and settings in sections.
+// groupHelp makes help list commands and settings in sections.
 func groupHelp(root *cobra.Command) {
 	for _, s := range commandSections {
 		root.AddGroup(&cobra.Group{ID: s.title, Title: s.title + ":"})
@@ -56,10 +56,10 @@ func groupHelp(root *cobra.Command) {
 		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{sections .LocalFlags}}", 1))
 }
 
-// helpWidth is where the sentences of flags are broken.
+// helpWidth is the largest width of the text of flags.
 const helpWidth = 110
 
-// flagSections prints flags: those of a crawl in sections, all others first.
+// flagSections formats flags: first those that are not settings of a crawl, then the settings in sections.
 func flagSections(flags *pflag.FlagSet) string {
 	var text strings.Builder
 	list := func(title string, of func(*pflag.Flag) bool) {
@@ -89,7 +89,7 @@ func flagSections(flags *pflag.FlagSet) string {
 	return strings.TrimRight(text.String(), "\n")
 }
 
-// versionCommand prints what --version does, or more of it.
+// versionCommand prints the version, like --version, or with --json more.
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

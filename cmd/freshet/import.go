@@ -30,8 +30,8 @@ import (
 	"freshet/store/warc"
 )
 
-// importCacheBytes is the database's cache while lists are read: each page of one is looked up among all that are
-// stored. With the usual megabyte that takes 1.6 times as long.
+// importCacheBytes is the database's cache during an import of lists, which looks up each page among all stored ones.
+// With the usual megabyte an import takes 1.6 times as long.
 const importCacheBytes = 64 << 20
 
 func importCommand() *cobra.Command {
@@ -79,8 +79,8 @@ func importCommand() *cobra.Command {
 	return cmd
 }
 
-// inOrderOfTime returns the files with those that are WARC files in the order of their first captures. Their
-// names do not tell it: a file that was rewritten, to take something out of it, is younger than its captures.
+// inOrderOfTime returns the files with WARC files in the order of their first captures. Names do not give this order:
+// a file that was rewritten for a purge has a later name than its captures.
 func inOrderOfTime(files []string) []string {
 	ordered := slices.Clone(files)
 	var places []int
@@ -99,8 +99,8 @@ func inOrderOfTime(files []string) []string {
 	return ordered
 }
 
-// firstCapture returns when the first answer in a WARC file was captured; ok is false for all other files,
-// and for those that tell of none.
+// firstCapture returns the time of the first response in a WARC file. ok is false if there is none, or for another
+// kind of file.
 func firstCapture(file string) (at time.Time, ok bool) {
 	r, err := warc.Open(vfs.Default, file)
 	if err != nil {
@@ -118,7 +118,7 @@ func firstCapture(file string) (at time.Time, ok bool) {
 	}
 }
 
-// someArgs wants at least one argument.
+// someArgs requires at least one argument.
 func someArgs(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -136,7 +136,7 @@ type importing struct {
 	account  *account
 }
 
-// imported is what came of a file: a partition, or visits and pages.
+// imported is the result for a file: a partition, or visits and pages.
 type imported struct {
 	File      string         `json:"file"`
 	Partition *int           `json:"partition,omitempty"`
@@ -256,7 +256,7 @@ func (i importing) url(line string) error {
 // index imports a line of a CDXJ index: key, time, object.
 func (i importing) index(line string) error {
 	if line[0] == '!' {
-		return nil // what the index says of itself
+		return nil // a header of the index
 	}
 	parts := strings.SplitN(line, " ", 3)
 	if len(parts) != 3 {
@@ -291,7 +291,8 @@ func (i importing) index(line string) error {
 	return i.Sight(importer.Sighting{URL: u, At: at, Status: status, ContentType: entry.MIME, Digest: digest})
 }
 
-// parseDigest reads a SHA-1 in base 32 or hexadecimal, its name before it or not; other digests are none.
+// parseDigest reads a SHA-1 in base 32 or hexadecimal, with or without "sha1:". For other kinds of digests it returns
+// zero.
 func parseDigest(text string) (digest store.BodyDigest, err error) {
 	bare := strings.TrimPrefix(text, "sha1:")
 	decoded, err := base32.StdEncoding.DecodeString(strings.ToUpper(bare))

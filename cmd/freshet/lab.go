@@ -29,7 +29,7 @@ import (
 	"freshet/lab/wolf"
 )
 
-// experiments are all there are, by name. A new one is one line here.
+// experiments returns all experiments. Add a new one here, as one line.
 func experiments() []lab.Experiment {
 	source := webs.Source{Recorded: realWeb, Published: publishedGraph}
 	return []lab.Experiment{
@@ -46,7 +46,7 @@ func experiments() []lab.Experiment {
 	}
 }
 
-// realWeb returns the file of a web of the real sites.
+// realWeb returns the file of a recorded web of real sites.
 func realWeb(ctx context.Context, name string) (string, error) {
 	file, err := recorded.File(ctx, name)
 	if errors.Is(err, recorded.ErrAbsent) {

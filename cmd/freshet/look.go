@@ -27,8 +27,8 @@ import (
 	"freshet/store"
 )
 
-// look asks the API of a data directory: that of the crawl that runs in it, or, if none does, the same
-// API over the directory itself.
+// look sends a question to the API of the crawl that runs in a data directory. If none runs, it uses the same API
+// over the directory itself.
 func look(ctx context.Context, data, crawl, path string, query url.Values, read func(io.Reader) error) error {
 	way, err := patiently(ctx, data, func() (*api, error) { return apiOf(ctx, data, func() (*api, error) { return readingAPI(data, crawl) }) })
 	if err != nil {
@@ -46,13 +46,13 @@ func look(ctx context.Context, data, crawl, path string, query url.Values, read 
 	return way.ask(request, read)
 }
 
-// api is the way to a directory's API.
+// api is a client of a directory's API.
 type api struct {
 	http.RoundTripper
 	close func() error
 }
 
-// apiOf returns the API of the crawl that runs in a directory, or, if none does, what stopped gives.
+// apiOf returns the API of the crawl that runs in a directory. If none runs, it returns that of stopped.
 func apiOf(ctx context.Context, data string, stopped func() (*api, error)) (*api, error) {
 	socket := filepath.Join(data, socketName)
 	if conn, err := dialSocket(ctx, socket); err == nil {
@@ -67,7 +67,7 @@ func apiOf(ctx context.Context, data string, stopped func() (*api, error)) (*api
 	return stopped()
 }
 
-// readingAPI returns an API over a directory in which no crawl runs.
+// readingAPI returns an API over a directory without a running crawl.
 func readingAPI(data, crawl string) (*api, error) {
 	s, err := openStore(data, store.Options{Crawl: crawl, ReadOnly: true})
 	if err != nil {
@@ -89,7 +89,7 @@ func readingAPI(data, crawl string) (*api, error) {
 	}), nil
 }
 
-// inProcessAPI serves an API without a socket; at its end it waits for what runs and calls end.
+// inProcessAPI serves an API without a socket. When it is closed it waits for running requests and calls end.
 func inProcessAPI(o dashboard.Options, end func() error) *api {
 	local := &inProcess{handler: dashboard.Handler(o)}
 	return &api{local, func() error {
@@ -98,7 +98,7 @@ func inProcessAPI(o dashboard.Options, end func() error) *api {
 	}}
 }
 
-// ask sends a request and reads the answer. If the answer is an error, it returns that.
+// ask sends a request and calls read with the answer. It returns the error if the answer is one.
 func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
 	client := http.Client{Transport: a}
 	response, err := client.Do(request)
@@ -123,10 +123,10 @@ func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
 	return errors.New(fault.Error)
 }
 
-// crawlParameter names the crawl that a question on the control socket is about.
+// crawlParameter is the query parameter with the name of the crawl, on the control socket.
 const crawlParameter = "crawl"
 
-// onlyCrawl refuses questions about another crawl than the one that runs.
+// onlyCrawl refuses requests for a crawl other than the running one.
 func onlyCrawl(name string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := r.URL.Query().Get(crawlParameter)
@@ -134,11 +134,11 @@ func onlyCrawl(name string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, fmt.Sprintf("crawl %q is running in the directory: %q can be looked at and steered when it has ended", name, asked), http.StatusConflict)
+		http.Error(w, fmt.Sprintf("crawl %q is running in the directory: look at %q and steer it when that has ended", name, asked), http.StatusConflict)
 	})
 }
 
-// inProcess answers requests by a handler, without a socket.
+// inProcess is a transport that calls a handler, without a socket.
 type inProcess struct {
 	handler http.Handler
 	running sync.WaitGroup
@@ -155,7 +155,7 @@ func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Status: fmt.Sprintf("%d %s", code, http.StatusText(code)), Header: w.header, Body: body, Request: r}, nil
 }
 
-// serve answers as a server would. An answer that the handler breaks off is an error.
+// serve calls the handler like a server. If the handler aborts the answer, serve returns an error.
 func (p *inProcess) serve(w *pipedResponse, r *http.Request) (err error) {
 	defer func() {
 		if broken := recover(); broken == http.ErrAbortHandler {
@@ -268,7 +268,7 @@ func pagesCommand() *cobra.Command {
 	return cmd
 }
 
-// validState takes the name of a state that a page may be in.
+// validState accepts the name of a page state.
 func validState(name string) error {
 	var names []string
 	for s := store.State(0); s.Known(); s++ {
@@ -280,16 +280,16 @@ func validState(name string) error {
 	return fmt.Errorf("%q: want one of %s%s", name, strings.Join(names, ", "), meant(name, names))
 }
 
-// validSite takes the name of a site.
+// validSite accepts the name of a site.
 func validSite(name string) error {
 	_, err := siteOf(name)
 	return err
 }
 
-// pageColumns is a line of the page table on a terminal; elsewhere tabs stand between the columns.
+// pageColumns is the format of a line of the page table on a terminal. Elsewhere, tabs separate the columns.
 const pageColumns = "%-9s  %6v  %7v  %-20s  %s\n"
 
-// printPages prints the lines of the page table, as they are or for people, and counts them.
+// printPages prints the lines of the page table, as JSON or for people, and returns their number.
 func printPages(out io.Writer, body io.Reader, asJSON, aligned bool) (n int, err error) {
 	err = eachLine(body, func(line []byte, page dashboard.Page) (err error) {
 		n++
@@ -306,7 +306,7 @@ func printPages(out io.Writer, body io.Reader, asJSON, aligned bool) (n int, err
 	return n, err
 }
 
-// printSkipped prints what was not fetched, as it is or for people.
+// printSkipped prints what was not fetched or kept, as JSON or for people.
 func printSkipped(out io.Writer, body io.Reader, asJSON bool) error {
 	if asJSON {
 		_, err := io.Copy(out, body)

@@ -1,5 +1,5 @@
-// Command freshet is a web crawler that keeps its copy fresh. This package holds flags, settings and
-// wiring; everything it does is done by the other packages.
+// Command freshet is a web crawler that keeps its copy fresh. This package has only flags, settings and wiring; the
+// other packages do the work.
 package main
 
 import (
@@ -22,8 +22,7 @@ import (
 
 func main() { os.Exit(run(context.Background(), os.Args[1:])) }
 
-// run executes a command line and returns the exit code. Its messages go to standard error, a line
-// each.
+// run executes a command line and returns the exit code. It writes messages to standard error, one line each.
 func run(ctx context.Context, args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -105,7 +104,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// codeArgs makes wrong arguments of a command, and of those below it, wrong usage.
+// codeArgs gives errors about arguments, of a command and its subcommands, the exit code for wrong usage.
 func codeArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error { return command.Usage(check(cmd, args)) }
@@ -115,7 +114,7 @@ func codeArgs(cmd *cobra.Command) {
 	}
 }
 
-// unknownCommand says first of all, before what is wrong with its flags, that a command is none.
+// unknownCommand returns an error if args name no command. It runs before flags are parsed.
 func unknownCommand(root *cobra.Command, args []string) error {
 	cmd, rest, err := root.Find(args)
 	if err != nil || !cmd.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
@@ -127,7 +126,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	return command.Usage(command.GroupArgs(cmd, rest))
 }
 
-// flagError says what is wrong with a flag.
+// flagError makes an error about a flag readable.
 func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return command.Usage(fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap()))

@@ -34,7 +34,7 @@ type parquetPage struct {
 // rowGroup is how many rows of a Parquet file are held in memory before they are written.
 const rowGroup = 100_000
 
-// newParquet returns a writer of rows. It buffers that many rows in memory.
+// newParquet returns a writer of rows. It buffers group rows in memory.
 func newParquet[T any](w io.Writer, group int64) *parquet.GenericWriter[T] {
 	return parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(group))
 }
@@ -55,7 +55,7 @@ func writeParquet(w io.Writer, r dashboard.Reader) error {
 	return out.Close()
 }
 
-// ccCapture is a stored version with the columns of the index of Common Crawl that are known here.
+// ccCapture is a stored version with those columns of Common Crawl's index that Freshet knows.
 type ccCapture struct {
 	SURT             string    `parquet:"url_surtkey"`
 	URL              string    `parquet:"url"`
@@ -63,7 +63,7 @@ type ccCapture struct {
 	TLD              *string   `parquet:"url_host_tld,optional,dict"`
 	RegisteredDomain *string   `parquet:"url_host_registered_domain,optional,dict"`
 	Protocol         string    `parquet:"url_protocol,dict"`
-	Port             *int32    `parquet:"url_port,optional"` // only where it is not the protocol's own
+	Port             *int32    `parquet:"url_port,optional"` // only if it is not the default port
 	Path             string    `parquet:"url_path"`
 	Query            *string   `parquet:"url_query,optional"`
 	Time             time.Time `parquet:"fetch_time,timestamp(millisecond)"`
@@ -76,7 +76,7 @@ type ccCapture struct {
 	Length           int64     `parquet:"warc_record_length"`
 }
 
-// writeCCIndex writes a row for every stored version whose target served lets pass (nil: all).
+// writeCCIndex writes a row for every stored version whose target served accepts (nil: all).
 func writeCCIndex(w io.Writer, s *store.Store, served func(target string) (bool, error)) error {
 	out := newParquet[ccCapture](w, rowGroup)
 	for p := range s.Partitions() {

@@ -12,8 +12,8 @@ import (
 	"freshet/cmd/freshet/command"
 )
 
-// profiled gives a long-running command the flags --cpuprofile and --trace, which record where its
-// time goes for go tool pprof and go tool trace. They are no settings: no variable or file sets them.
+// profiled adds the flags --cpuprofile and --trace to a long-running command. They write profiles for go tool pprof
+// and go tool trace. They are not settings: no variable or file sets them.
 func profiled(cmd *cobra.Command) *cobra.Command {
 	var profile, events string
 	cmd.Flags().StringVar(&profile, "cpuprofile", "", "write a profile of the processor's time, for go tool pprof")

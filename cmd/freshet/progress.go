@@ -20,8 +20,8 @@ import (
 	"freshet/node"
 )
 
-// progress prints a line on standard error: rewritten each second on a terminal, a new one every ten
-// seconds elsewhere.
+// progress prints a line on standard error. On a terminal it rewrites the line each second; elsewhere it prints a new
+// one every ten seconds.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -30,7 +30,7 @@ type progress struct {
 	mu       sync.Mutex // held while something is printed
 }
 
-// startProgress prints what line returns now and then, by a clock, until stop. Nothing is printed for an empty line.
+// startProgress regularly prints the result of line until stop. It does not print an empty line.
 func startProgress(out io.Writer, c *clock.Clock, line func() string) *progress {
 	p := &progress{out: out, terminal: isTerminal(out), end: make(chan struct{})}
 	every := 10 * time.Second
@@ -57,7 +57,7 @@ func startProgress(out io.Writer, c *clock.Clock, line func() string) *progress 
 	return p
 }
 
-// isTerminal reports whether people read what is written to out as it comes.
+// isTerminal reports whether out is a terminal.
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
@@ -70,14 +70,14 @@ func (p *progress) stop() {
 	p.clear()
 }
 
-// clear takes the line off a terminal.
+// clear removes the line from a terminal.
 func (p *progress) clear() {
 	if p.terminal {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}
 }
 
-// println prints a line that stays, to out, in place of the one of progress.
+// println prints a permanent line to out, in place of the line of progress.
 func (p *progress) println(out io.Writer, line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *progress) println(out io.Writer, line string) {
 	fmt.Fprintln(out, line)
 }
 
-// crawlProgress shows how a crawl comes on, and notes more of it in the log.
+// crawlProgress shows the progress of a crawl, and logs more details.
 func crawlProgress(engine *node.Node, options node.Options, quiet bool) *progress {
 	if !quiet {
 		announceDelay(os.Stderr, options)
@@ -101,7 +101,7 @@ func crawlProgress(engine *node.Node, options node.Options, quiet bool) *progres
 	})
 }
 
-// working shows what a command is doing that takes long, how many bytes it has read, and since when.
+// working shows what a long-running command is doing, how many bytes it has read, and for how long.
 type working struct {
 	*progress
 	doing atomic.Pointer[string]
@@ -123,13 +123,13 @@ func startWorking(out io.Writer, c *clock.Clock, doing string) *working {
 	return w
 }
 
-// say prints what the program does from now on.
+// say sets the description of the present work.
 func (w *working) say(format string, args ...any) {
 	w.doing.Store(new(fmt.Sprintf(format, args...)))
 	w.read.Store(0)
 }
 
-// counted counts what is read of in.
+// counted returns a reader of in that counts bytes.
 func (w *working) counted(in io.Reader) io.Reader { return countedReader{in, &w.read} }
 
 type countedReader struct {
@@ -144,7 +144,7 @@ func (r countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// announceDelay says how long each host is left alone between requests, where that is long enough to be wondered at.
+// announceDelay prints the pause between requests to a host, if it is long enough to surprise.
 func announceDelay(out io.Writer, options node.Options) {
 	if machine := options.Clock.Machine(options.Delay); machine >= time.Second {
 		fmt.Fprintf(out, "polite: %s between requests to the same host (--delay), so about %s an hour from each\n",
@@ -161,20 +161,20 @@ func show(out io.Writer, line string, terminal bool) {
 	}
 }
 
-// troubleOf returns why nothing is stored, if nothing is.
+// troubleOf returns the reason why nothing is stored, or nil if something is.
 func troubleOf(engine *node.Node, s node.Status) *explain.Trouble {
 	if s.Pages+s.Requisites > 0 || s.NotModified > 0 {
 		return nil
 	}
 	trouble, err := engine.Trouble()
 	if err != nil {
-		return nil // the crawl will tell of a fault
+		return nil // the crawl will report the fault
 	}
 	return trouble
 }
 
-// line is a status in a line of at most 80 columns: what there is, what is to come, what went wrong, when it ends. Who
-// watches a crawl by a fast clock sees times by the machine's.
+// line formats a status in at most 80 columns: what is stored, what is queued, what failed, when it ends. With a fast
+// clock it shows times by the machine's clock.
 func line(s node.Status, trouble *explain.Trouble) string {
 	rate := cmp.Or(s.ClockRate, 1)
 	span := func(seconds float64) string { return units.Span(time.Duration(seconds / rate * 1e9)) }
@@ -230,7 +230,7 @@ func fit(line string) string {
 	return strings.ToValidUTF8(line[:width-1], "")
 }
 
-// ended says why a crawl ended.
+// ended returns the reason why a crawl ended.
 func ended(s node.Summary) string {
 	switch s.StoppedBy {
 	case crawl.FrontierEmpty:
@@ -247,7 +247,7 @@ func ended(s node.Summary) string {
 	return "stopped by a fault"
 }
 
-// printSummary says what a run came to, unless nothing was stored: the error that ends it says why.
+// printSummary prints the result of a run. If nothing was stored it prints nothing, because the error has the reason.
 func printSummary(out io.Writer, s node.Summary, rate float64) {
 	if s.Trouble != nil {
 		return

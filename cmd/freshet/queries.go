@@ -16,7 +16,7 @@ import (
 	"freshet/queries"
 )
 
-// queryBytes is how much is kept of what people search and click in a crawl.
+// queryBytes is the largest size of a crawl's log of queries.
 const queryBytes = 256 << 20
 
 // queriesIn returns the log of queries of a crawl.
@@ -24,7 +24,7 @@ func queriesIn(data, crawl string, age time.Duration, logger *slog.Logger) *quer
 	return queries.New(vfs.Default, filepath.Join(data, "queries"), crawl, queries.Limits{Age: age, Bytes: queryBytes}, logger)
 }
 
-// asked notes for the API what is searched and clicked.
+// asked records searches and clicks for the API.
 type asked struct {
 	log *queries.Log
 	now func() time.Time
@@ -43,7 +43,7 @@ func (a asked) Asked(s dashboard.Search, shown []dashboard.Hit) (query string) {
 // Clicked implements dashboard.QueryLog.
 func (a asked) Clicked(query, url string) bool { return a.log.Clicked(a.now(), query, url) }
 
-// noted returns what notes searches and clicks; nil if nothing is to.
+// noted returns the recorder of searches and clicks, or nil if they are not recorded.
 func (p *publisher) noted() dashboard.QueryLog {
 	if !p.settings.queries {
 		return nil
@@ -51,12 +51,12 @@ func (p *publisher) noted() dashboard.QueryLog {
 	return asked{p.queries, p.clock.Now}
 }
 
-// sweepQueries has what is too old leave the log until the publisher's end, whether anything is added to it or not.
+// sweepQueries regularly deletes old files of the log until the publisher's end, even if nothing is added.
 func (p *publisher) sweepQueries() {
 	p.running.Go(func() {
 		for every := max(time.Hour, p.clock.Span(time.Minute)); ; {
 			if err := p.queries.Sweep(p.clock.Now()); err != nil {
-				p.logger.Warn("the log of queries keeps what is too old", "error", err)
+				p.logger.Warn("cannot delete old files of the log of queries", "error", err)
 			}
 			if p.clock.Sleep(p.ctx, every) != nil {
 				return
@@ -65,7 +65,7 @@ func (p *publisher) sweepQueries() {
 	})
 }
 
-// weights returns what pages are worth by the log of queries up to now.
+// weights returns the weights of pages from the log of queries up to now.
 func (p *publisher) weights(ctx context.Context, now time.Time, pages int64) (crawl.Reweighed, error) {
 	learned, err := learnClicks(ctx, p.queries, now, pages, p.logger)
 	if err != nil {
@@ -79,7 +79,8 @@ func (p *publisher) weights(ctx context.Context, now time.Time, pages int64) (cr
 	return crawl.Reweighed{Weight: learned.Of, Embarrassment: learned.Embarrassment}, nil
 }
 
-// learnClicks returns the weights from a log of queries. In a file with a fault only the rows before it count.
+// learnClicks returns the weights from a log of queries. In a file with a fault, only the rows before the fault
+// count.
 func learnClicks(ctx context.Context, log *queries.Log, now time.Time, pages int64, logger *slog.Logger) (*plan.Clicks, error) {
 	files, err := log.Files()
 	if err != nil {
@@ -91,7 +92,7 @@ func learnClicks(ctx context.Context, log *queries.Log, now time.Time, pages int
 			return nil, err
 		}
 		if err := readQueryFile(&clicks, f); err != nil {
-			logger.Warn("of a day's queries not all count", "error", err)
+			logger.Warn("some queries of a day do not count", "error", err)
 		}
 	}
 	return clicks.Learned(now, pages), nil

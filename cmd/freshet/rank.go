@@ -9,11 +9,11 @@ import (
 	"freshet/weburl"
 )
 
-// rankedLinks is how many links of all pages a ranking for an export holds at most: some 9 bytes each.
+// rankedLinks is the largest number of links in the ranking of an export, at about 9 bytes each.
 const rankedLinks = 1 << 25
 
-// ranks returns the PageRank of pages by the links between them, the mean being 1. Where there would be too many links,
-// the first of each page count; a page that forbids to follow its links has none.
+// ranks returns the PageRank of pages by the links between them, 1 on average. If there are too many links, only the
+// first ones of each page count. Links that must not be followed do not count.
 func ranks(ctx context.Context, s *store.Store, pages []compared) (map[weburl.Fingerprint]float64, error) {
 	number := make(map[weburl.Fingerprint]uint32, len(pages))
 	for i := range pages {

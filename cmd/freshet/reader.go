@@ -21,7 +21,7 @@ import (
 	"freshet/weburl"
 )
 
-// reader shows a store as the dashboard reads it.
+// reader reads a store for the dashboard.
 type reader struct {
 	store *store.Store
 	// Of the running crawl; nil if none runs.
@@ -40,11 +40,11 @@ func (r reader) now() time.Time {
 	return r.clock.Now()
 }
 
-// status is the status of a directory, or of the crawl that runs in it: the keys are the same.
+// status is the status of a directory, or of the crawl that runs in it, with the same keys.
 type status struct {
 	node.Status
 	CleanStop   bool             `json:"clean_stop"` // of the last run that has ended
-	LastAlive   *time.Time       `json:"last_alive"` // when that was
+	LastAlive   *time.Time       `json:"last_alive"` // when that run was last alive
 	States      map[string]int64 `json:"pages_by_state"`
 	PausedSince *time.Time       `json:"paused_since"`
 	Requests    int64            `json:"requests"` // from the first run on
@@ -100,8 +100,8 @@ func (r reader) Pages(filter dashboard.Filter) iter.Seq2[dashboard.Page, error] 
 	}
 }
 
-// believe adds what is believed of a page that is kept fresh by the crawl that runs or, if none does, what
-// its visits tell.
+// believe adds the running crawl's beliefs about a page that it keeps fresh. Without a running crawl it adds an
+// estimate from the page's visits.
 func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
 	if row.State != store.StateLive {
 		return nil
@@ -125,8 +125,8 @@ func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
 	return nil
 }
 
-// Skipped implements dashboard.Reader. Of a part of the rows it looks at as many of each partition. Their order is that
-// of their fingerprints, which means nothing. Refused links are counted only with all rows.
+// Skipped implements dashboard.Reader. If rows limits the rows, it reads the same number from each partition, by
+// fingerprint, so they are a random sample. It counts refused links only if it reads all rows.
 func (r reader) Skipped(samples, rows int) (dashboard.Skipped, error) {
 	s := dashboard.Skipped{Links: map[string]int64{}, Pages: []dashboard.SkippedPages{}}
 	byReason := map[string]*dashboard.SkippedPages{}
@@ -188,7 +188,7 @@ func (r reader) countRefused(p weburl.Partition, links map[string]int64) error {
 	return nil
 }
 
-// skipReason returns why nothing is kept of a page, or "" if something is, or may yet be.
+// skipReason returns the reason why no version of a page is kept, or "" if one is, or may be in future.
 func skipReason(row store.Page) string {
 	switch {
 	case row.State == store.StatePurged:
@@ -271,8 +271,8 @@ func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.
 	return row, r.store.Home(u.Site()), fp, err
 }
 
-// version returns a version of the page that a user types: that of the number or, if it is 0, the last one that was
-// there at a time (zero: now).
+// version returns a version of a page. raw is the URL as typed. A number of 0 stands for the version that was current
+// at a time (zero: now).
 func (r reader) version(raw string, number uint32, at time.Time) (u weburl.URL, v store.Version, err error) {
 	row, p, fp, err := r.find(raw)
 	if err != nil {

@@ -23,7 +23,7 @@ type refreshSettings struct {
 	policy   string
 	weights  string
 	flag     *pflag.Flag   // that turns it on
-	needing  []*pflag.Flag // that mean nothing without it
+	needing  []*pflag.Flag // that have no effect without it
 }
 
 func (s *refreshSettings) declare(flags *pflag.FlagSet) {
@@ -41,7 +41,7 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	}
 }
 
-// unused returns an error if a setting was given that does nothing without --refresh, unless --refresh was turned off.
+// unused returns an error if a given setting does nothing without --refresh, unless --refresh=false was given.
 func (s *refreshSettings) unused() error {
 	for _, f := range s.needing {
 		if !s.flag.Changed && f.Changed && f.Value.String() != f.DefValue {

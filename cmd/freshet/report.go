@@ -45,13 +45,13 @@ func labReportCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&r.out, "out", "", "folder to write to (required)")
 	f.BoolVar(&r.quick, "quick", false, "smaller runs: under two minutes on two cores")
-	f.StringSliceVar(&r.only, "only", nil, "names of experiments, with commas between; default all")
+	f.StringSliceVar(&r.only, "only", nil, "names of experiments, separated by commas; default all")
 	f.BoolVar(&r.asJSON, "json", false, "print JSON")
 	f.BoolVar(&r.quiet, "quiet", false, "do not show progress")
 	return cmd
 }
 
-// labReport is the flags of the command.
+// labReport holds the flags of the command.
 type labReport struct {
 	out          string
 	quick, quiet bool
@@ -108,7 +108,7 @@ func (r *labReport) run(cmd *cobra.Command) error {
 	return failed
 }
 
-// choose returns the experiments of these names, all if there is none.
+// choose returns the experiments with these names, or all if names is empty.
 func choose(all []lab.Experiment, names []string) ([]lab.Experiment, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -128,8 +128,8 @@ func choose(all []lab.Experiment, names []string) ([]lab.Experiment, error) {
 	return chosen, nil
 }
 
-// chapter runs an experiment, unless its result is kept. What keeps it from a result is said in the
-// chapter; it is an error too unless it is that data is not there or a parameter has to be given.
+// chapter runs an experiment, unless its result is kept. If there is no result, the chapter has the reason. The
+// reason is also returned as an error, except if data is missing or a parameter is required.
 func (r *labReport) chapter(ctx context.Context, e lab.Experiment, cache lab.Cache, progress *labProgress) (lab.Chapter, error) {
 	c := lab.Chapter{Experiment: e, Command: "freshet lab run " + e.Name}
 	trial := e.New()
@@ -176,7 +176,7 @@ func (r *labReport) write(file string, chapters []lab.Chapter, begun time.Time, 
 	return errors.Join(err, out.Close())
 }
 
-// fingerprintOfProgram returns a digest of the file that runs.
+// fingerprintOfProgram returns a digest of the running executable.
 func fingerprintOfProgram() (string, error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -194,8 +194,8 @@ func fingerprintOfProgram() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// labProgress shows how far an experiment is: on a terminal in one line, ten times a second at most,
-// elsewhere in a new line every five seconds. Many goroutines may use it.
+// labProgress shows the progress of an experiment: on a terminal in one line, at most ten times a second, elsewhere
+// in a new line every five seconds. It is safe for concurrent use.
 type labProgress struct {
 	out      io.Writer
 	quiet    bool
@@ -231,7 +231,7 @@ func (p *labProgress) show(at lab.Progress) {
 	}
 }
 
-// clear takes the line off the terminal.
+// clear removes the line from the terminal.
 func (p *labProgress) clear() {
 	if p.terminal && !p.quiet {
 		fmt.Fprint(p.out, "\r\x1b[K")

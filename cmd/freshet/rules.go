@@ -29,15 +29,15 @@ import (
 	"freshet/weburl"
 )
 
-// The files that say what is crawled and how: rules (YAML, --scope FILE) and opt-outs (a pattern a line,
-// --opt-out FILE). docs/how-to/scope.md shows both. They are read at the start and at every reload; a file with
-// a fault is refused whole, each fault with its line and, for a key that is none, the nearest right one.
+// Two files say what to crawl and how: rules (YAML, --scope FILE) and opt-outs (one pattern per line, --opt-out
+// FILE). docs/how-to/scope.md shows both. They are read at the start and at every reload. A file with a fault is
+// refused as a whole. The error has every fault with its line, and for an unknown key the nearest known one.
 
-// rulesRead is what the two files say.
+// rulesRead is the content of the two files.
 type rulesRead struct {
-	scope string // the name that the file gives beside its patterns, or --scope's own
+	scope string // the scope that the file names for seeds, or that of --scope
 	rules node.Rules
-	lines []string // what is said, a line each, credentials hidden: to tell what a reload changes
+	lines []string // the content, one statement per line, without credentials, to show changes of a reload
 }
 
 // maxRules bounds a file of rules or opt-outs, in bytes: a million hosts.
@@ -82,7 +82,7 @@ func (r *rulesRead) say(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-// parseOptOuts reads a pattern a line; # begins a comment.
+// parseOptOuts reads one pattern per line; # begins a comment.
 func (r *rulesRead) parseOptOuts(file string, text []byte) error {
 	var faults []error
 	var list []frontier.Pattern
@@ -124,7 +124,7 @@ func (r *rulesRead) parse(file string, text []byte) error {
 // keys are the keys of a file of rules.
 func (r *rulesRead) keys(include, exclude *[]frontier.Pattern) []key {
 	return []key{
-		{"seeds", "what a seed takes in: page, site, domain or any", func(v value) error {
+		{"seeds", "what a seed adds to the crawl: page, site, domain or any", func(v value) error {
 			name, err := v.one()
 			if err == nil {
 				_, err = frontier.ParseScope(name)
@@ -133,9 +133,9 @@ func (r *rulesRead) keys(include, exclude *[]frontier.Pattern) []key {
 			r.say("seeds %s", name)
 			return err
 		}},
-		{"include", "patterns of URLs that belong to the crawl too", patternsInto(r, "include", include)},
-		{"exclude", "patterns of URLs that do not", patternsInto(r, "exclude", exclude)},
-		{"sites", "what holds of some sites, in order: the later counts", func(v value) error { return r.parseSites(v) }},
+		{"include", "patterns of further URLs of the crawl", patternsInto(r, "include", include)},
+		{"exclude", "patterns of URLs outside of the crawl", patternsInto(r, "exclude", exclude)},
+		{"sites", "rules for sites, in order: a later one overrides", func(v value) error { return r.parseSites(v) }},
 	}
 }
 
@@ -168,7 +168,7 @@ type value struct {
 	node ast.Node
 }
 
-// one returns the one text of a scalar.
+// one returns the text of a scalar, or an error if there are several.
 func (v value) one() (string, error) {
 	texts, err := scalars(v.node)
 	if err == nil && len(texts) != 1 {
@@ -202,7 +202,7 @@ func set(keys []key, file string, pairs []*ast.MappingValueNode) error {
 	return errors.Join(faults...)
 }
 
-// prefixed puts a place before an error's text, unless its lines have places of their own.
+// prefixed puts a place before an error's text, unless its lines already have places.
 func prefixed(where string, err error) error {
 	if placed.MatchString(err.Error()) {
 		return err
@@ -220,7 +220,7 @@ func meant(name string, names []string) string {
 	return ""
 }
 
-// parseSites reads the list of what holds of some sites.
+// parseSites reads the list of rules for sites.
 func (r *rulesRead) parseSites(v value) error {
 	list, ok := v.node.(*ast.SequenceNode)
 	if !ok {
@@ -258,7 +258,7 @@ func (r *rulesRead) parseSites(v value) error {
 	return errors.Join(faults...)
 }
 
-// saySite notes what is said of a site, except for what is nobody else's business.
+// saySite adds the lines of a site's rules, without secrets.
 func (r *rulesRead) saySite(match frontier.Pattern, pairs []*ast.MappingValueNode) {
 	for _, pair := range pairs {
 		name := pair.Key.GetToken().Value
@@ -273,7 +273,7 @@ func (r *rulesRead) saySite(match frontier.Pattern, pairs []*ast.MappingValueNod
 	}
 }
 
-// siteKeys are the keys of what holds of some sites.
+// siteKeys returns the keys of the rules for sites.
 func siteKeys(matches *[]frontier.Pattern, rule *node.SiteRule) []key {
 	return []key{
 		{"match", "which sites: *, HOST, .DOMAIN or https://HOST:PORT, or several of these", func(v value) error {
@@ -293,7 +293,7 @@ func siteKeys(matches *[]frontier.Pattern, rule *node.SiteRule) []key {
 			}
 			return nil
 		}},
-		{"delay", "in place of --delay (time)", func(v value) error {
+		{"delay", "instead of --delay (time)", func(v value) error {
 			var d command.Duration
 			if err := v.flag(&d); err != nil {
 				return err
@@ -303,25 +303,25 @@ func siteKeys(matches *[]frontier.Pattern, rule *node.SiteRule) []key {
 			return nil
 		}},
 		{"budget", "fetches a day at most, spread evenly over the hours (fetches)", func(v value) error { return numberInto(&rule.Manners.Budget)(v) }},
-		{"hours", "in which alone it is asked: 22:00-06:00 Europe/Berlin (times of day, zone)", func(v value) error {
+		{"hours", "the only hours for requests: 22:00-06:00 Europe/Berlin (times of day, zone)", func(v value) error {
 			text, err := v.one()
 			if err == nil {
 				rule.Manners.Hours, err = frontier.ParseHours(text)
 			}
 			return err
 		}},
-		{"pages", "in place of --pages-per-site (pages)", func(v value) error {
+		{"pages", "instead of --pages-per-site (pages)", func(v value) error {
 			var n int
 			err := numberInto(&n)(v)
 			rule.Pages = int64(n)
 			return err
 		}},
-		{"depth", "in place of --max-depth (links)", func(v value) error { return numberInto(&rule.Depth)(v) }},
+		{"depth", "instead of --max-depth (links)", func(v value) error { return numberInto(&rule.Depth)(v) }},
 		{"headers", "sent with every request: NAME: VALUE, or several", headersInto(rule)},
-		{"credentials", "USER:PASSWORD, or Bearer TOKEN; sent, and kept out of all that is stored", func(v value) error {
+		{"credentials", "USER:PASSWORD, or Bearer TOKEN; sent, but never stored", func(v value) error {
 			text, err := v.one()
 			if err != nil {
-				return errors.New("want USER:PASSWORD or Bearer TOKEN") // the text is nobody's business
+				return errors.New("want USER:PASSWORD or Bearer TOKEN") // without the text, which is secret
 			}
 			authorization, isBearer := strings.CutPrefix(text, "Bearer ")
 			if authorization = "Bearer " + authorization; !isBearer {
@@ -340,22 +340,22 @@ func siteKeys(matches *[]frontier.Pattern, rule *node.SiteRule) []key {
 			}
 			return err
 		}},
-		{"bind", "own address that connections come from", func(v value) error {
+		{"bind", "local address of connections", func(v value) error {
 			text, err := v.one()
 			if err == nil {
 				rule.Route.Bind, err = netip.ParseAddr(text)
 			}
 			return err
 		}},
-		{"bandwidth", "most that is read of them together a second, as --bandwidth (bytes a second, by hours)", func(v value) error { return paceInto(&rule.In)(v) }},
-		{"bandwidth-out", "most that is written to them a second (bytes a second, by hours)", func(v value) error { return paceInto(&rule.Out)(v) }},
-		{"fetch", "types of content whose bodies are read: text/*, application/pdf (media types)", func(v value) error { return typesInto(&rule.Fetch)(v) }},
-		{"store", "types of content that are kept in WARC files (media types)", func(v value) error { return typesInto(&rule.Store)(v) }},
-		{"refresh", "types of content that are fetched again (media types)", func(v value) error { return typesInto(&rule.Refresh)(v) }},
+		{"bandwidth", "limit of what all of them send, as --bandwidth (bytes a second, by hours)", func(v value) error { return paceInto(&rule.In)(v) }},
+		{"bandwidth-out", "limit of what is sent to all of them (bytes a second, by hours)", func(v value) error { return paceInto(&rule.Out)(v) }},
+		{"fetch", "content types whose bodies are read: text/*, application/pdf (media types)", func(v value) error { return typesInto(&rule.Fetch)(v) }},
+		{"store", "content types that WARC files keep (media types)", func(v value) error { return typesInto(&rule.Store)(v) }},
+		{"refresh", "content types that are fetched again (media types)", func(v value) error { return typesInto(&rule.Refresh)(v) }},
 	}
 }
 
-// flag reads one text through a flag's value.
+// flag parses one text by a flag's Set.
 func (v value) flag(f interface{ Set(string) error }) error {
 	text, err := v.one()
 	if err != nil {

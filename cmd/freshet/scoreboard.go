@@ -12,8 +12,8 @@ import (
 	"freshet/sim"
 )
 
-// scoreboard shows, day by day of the demo's clock, how fresh the copy is believed to be, how fresh it is,
-// and how fresh visits to all pages alike would keep it with the same requests.
+// scoreboard shows three figures for each day of the demo's clock: the believed freshness of the copy, the true one,
+// and that of equal visits to all pages with the same requests.
 type scoreboard struct {
 	clock *clock.Clock
 	judge *sim.Judge
@@ -40,12 +40,12 @@ which takes %s. It says which share of the copied pages is up to date:
 In the last %d days, on average, %.1f %% of the copy was up to date. Freshet estimated %.1f %%. Equal visits to all pages
 would have kept %.1f %% up to date.
 `
-	// scoreboardLate is said where the web's servers, or the machine, were too slow for the clock.
+	// scoreboardLate is printed if the web's servers, or the machine, were too slow for the clock.
 	scoreboardLate = `This machine was too busy for so fast a clock: %s of %s a day were made. Try --clock %d.
 `
 )
 
-// watch prints a line a day until stop is called, then the means.
+// watch prints one line per day until stop is called, then the means.
 func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 	done := make(chan struct{})
 	var printing sync.WaitGroup

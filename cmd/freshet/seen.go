@@ -16,7 +16,7 @@ import (
 	"freshet/weburl"
 )
 
-// A seenOutcome is what the command says.
+// A seenOutcome is the output of the command.
 type seenOutcome struct {
 	Requests int64   `json:"requests"`
 	Hits     int64   `json:"hits"`
@@ -70,7 +70,7 @@ func seenCommand() *cobra.Command {
 	return cmd
 }
 
-// validate returns what is wrong with the flags.
+// validate returns an error if flags are missing or invalid.
 func (o *seenOptions) validate(sized bool) error {
 	var faults []error
 	if o.trace == "" {
@@ -98,7 +98,7 @@ func (o *seenOptions) validate(sized bool) error {
 	return errors.Join(faults...)
 }
 
-// replay counts hits and misses. Only a policy that must know the future holds the trace in memory.
+// replay counts hits and misses. It holds the trace in memory only for a policy that must know the future.
 func (o *seenOptions) replay(stdin io.Reader) (outcome seenOutcome, err error) {
 	var known []weburl.Fingerprint
 	from := o.trace

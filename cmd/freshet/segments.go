@@ -27,8 +27,8 @@ type segmentSettings struct {
 
 func (s *segmentSettings) declare(flags *pflag.FlagSet) {
 	s.cache = segments.DefaultCache
-	flags.StringVar(&s.address, "segments", "", "where closed WARC files are moved: s3://BUCKET/PREFIX or a folder; empty: where they were moved before, or nowhere")
-	flags.Var(&s.cache, "segments-cache", "bytes of what is read of moved WARC files that are kept on disk; 0: none")
+	flags.StringVar(&s.address, "segments", "", "destination of closed WARC files: s3://BUCKET/PREFIX or a folder; empty: the directory's earlier destination, if any")
+	flags.Var(&s.cache, "segments-cache", "size of the cache on disk for reads of moved WARC files; 0: none")
 	check(flags, validSegments, "segments")
 }
 

@@ -53,7 +53,7 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serveOptions checks the settings of a daemon and turns them into the engine's.
+// serveOptions checks the settings of a daemon and returns the options of the engine.
 func (s *crawlSettings) serveOptions() (node.Options, error) {
 	seeds, err := readSeeds(nil, s.seeds, nil)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *crawlSettings) serveOptions() (node.Options, error) {
 	return options, err
 }
 
-// typed returns the settings that were given on the command line.
+// typed returns the settings from the command line.
 func typed(flags *pflag.FlagSet) (all []assignment) {
 	flags.Visit(func(f *pflag.Flag) {
 		if !isSetting(f) {
@@ -79,21 +79,21 @@ func typed(flags *pflag.FlagSet) (all []assignment) {
 	return all
 }
 
-// reloader reads a daemon's settings again and puts in force what may change while it runs.
+// reloader reads a daemon's settings again, and applies those that may change while it runs.
 type reloader struct {
 	config string
 	typed  []assignment
 	engine *node.Node
 
-	mu    sync.Mutex     // one reload at a time; guards what is in force
+	mu    sync.Mutex     // one reload at a time; guards the present settings
 	flags *pflag.FlagSet // the settings
-	rules []string       // what the files say
+	rules []string       // lines of the files
 }
 
 // reloadable are the settings that take effect at a reload; others do at the next start.
 var reloadable = []string{"scope", "requisites", "opt-out", "seeds", "delay", "adaptive-delay", "address-delay", "max-pages", "max-depth", "pages-per-site", "retries", "retry-delay", "bandwidth", "bandwidth-out"}
 
-// reload returns what has changed, a line each. If it returns an error, nothing has.
+// reload applies and returns the changes, one line each. If it returns an error, nothing has changed.
 func (r *reloader) reload() ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func settingChanges(old, new *pflag.FlagSet) (changes []string) {
 	return changes
 }
 
-// mostChanges is how many changed lines of rules are told one by one.
+// mostChanges is how many changed lines of rules are listed.
 const mostChanges = 50
 
 // lineChanges returns the removed and the added lines.
@@ -164,7 +164,7 @@ func lineChanges(old, new []string) (changes []string) {
 	return changes
 }
 
-// daemon is what serve adds to a crawl.
+// daemon is the part of serve that a crawl does not have.
 type daemon struct {
 	reloader *reloader
 	hangups  chan os.Signal

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A setting's value comes, in this order, from its flag, from its FRESHET_ variable, from the file of
-// --config, or is the default. The list of settings is a flag set: it is written once (crawlFlags in
-// crawl.go), and flags, variables, YAML keys and their documentation all come from it.
+// A setting's value comes from its flag, its FRESHET_ variable, the file of --config, or its default, in this order.
+// The list of settings is a flag set, crawlFlags in crawl.go. Flags, variables, YAML keys and their documentation all
+// come from it.
 
 // variable returns the environment variable of a setting: FRESHET_MAX_PAGES for max-pages.
 func variable(name string) string {
@@ -41,8 +41,7 @@ func settleFile(flags *pflag.FlagSet, file string, in io.Reader) error {
 	return errors.Join(err, assign(given))
 }
 
-// assignment is the value of a setting: its texts, which are several for a setting that repeats, and
-// where they stand.
+// assignment is the value of a setting, with its place. A repeatable setting may have several texts.
 type assignment struct {
 	flag  *pflag.Flag
 	where string
@@ -70,8 +69,7 @@ func assign(all []assignment) error {
 	return errors.Join(faults...)
 }
 
-// environment returns what the environment says of the settings. A variable that repeats has a line a
-// value.
+// environment returns the settings in the environment. The variable of a repeatable setting has one value per line.
 func environment(flags *pflag.FlagSet) (all []assignment) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if text, ok := os.LookupEnv(variable(f.Name)); ok && isSetting(f) {
@@ -220,8 +218,7 @@ func scalars(node ast.Node) ([]string, error) {
 	return nil, fmt.Errorf("want a value or a list of values, not a %s", strings.ToLower(node.Type().String()))
 }
 
-// showConfig writes the settings in force as a YAML file that --config accepts, each under its sentence, without what
-// is secret.
+// showConfig writes the present settings as a YAML file for --config, each below its description, without secrets.
 func showConfig(out io.Writer, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !isSetting(f) {
@@ -241,7 +238,7 @@ func showConfig(out io.Writer, flags *pflag.FlagSet) {
 	})
 }
 
-// shown returns the text of a setting, or each of a list, without what is secret.
+// shown returns the texts of a setting, without secrets.
 func shown(f *pflag.Flag) (texts []string) {
 	list, ok := f.Value.(pflag.SliceValue)
 	if !ok {
@@ -253,8 +250,8 @@ func shown(f *pflag.Flag) (texts []string) {
 	return texts
 }
 
-// withoutSecrets returns a setting's text with "hidden" in place of what may be secret in a URL: user and password, the
-// values of the query and, of a webhook, the path. What is sent to every server anyway is no secret.
+// withoutSecrets returns a setting's text with "hidden" in place of possible secrets in a URL: user and password, the
+// values of the query and, for a webhook, the path. A value that every server receives is no secret.
 func withoutSecrets(f *pflag.Flag, text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme == "" || f.Name == "contact" || f.Name == "user-agent" {

@@ -22,7 +22,7 @@ import (
 	"freshet/node"
 )
 
-// isSink refuses URLs that no sink can have.
+// isSink returns an error for a URL that is no valid sink.
 func isSink(u *url.URL) error {
 	path := strings.Trim(u.Path, "/")
 	switch engine := searchEngine(u); {
@@ -34,7 +34,7 @@ func isSink(u *url.URL) error {
 	return errors.New("want opensearch+https://HOST:9200/INDEX, nats://HOST:4222/SUBJECT or file:///FOLDER")
 }
 
-// searchEngine returns the address of an index of a search engine, nil of another sink.
+// searchEngine returns the address of a search engine's index, or nil for another sink.
 func searchEngine(u *url.URL) *url.URL {
 	kind, scheme, _ := strings.Cut(u.Scheme, "+")
 	if kind != "opensearch" && kind != "elasticsearch" || scheme != "http" && scheme != "https" {
@@ -45,7 +45,7 @@ func searchEngine(u *url.URL) *url.URL {
 	return &index
 }
 
-// target returns where the documents of a crawl's sink go, which has a folder.
+// target returns the target of a crawl's sink. folder is the sink's own folder.
 func target(u *url.URL, crawl, folder string, c *clock.Clock) (sink.Target, error) {
 	if index := searchEngine(u); index != nil {
 		return sink.NewSearchEngine(index, &http.Transport{TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute}), nil
@@ -70,7 +70,7 @@ func target(u *url.URL, crawl, folder string, c *clock.Clock) (sink.Target, erro
 	return sink.NewStream(conn, strings.Trim(u.Path, "/"), crawl, origin, c)
 }
 
-// hand hands on what the pages of a crawl say, until the publisher's end.
+// hand delivers the texts of a crawl to the sinks until the publisher's end.
 func (p *publisher) hand(engine *node.Node, uses []consent.Use) error {
 	sinks := []*sink.Sink{}
 	for _, u := range p.settings.sinks.urls {
@@ -96,7 +96,7 @@ func (p *publisher) hand(engine *node.Node, uses []consent.Use) error {
 	for _, one := range sinks {
 		p.running.Go(func() {
 			if err := one.Run(p.ctx); err != nil {
-				p.logger.Error("a sink is handed nothing more until the next start", "sink", one.Name(), "error", err)
+				p.logger.Error("a sink is stopped until the next start", "sink", one.Name(), "error", err)
 			}
 		})
 	}
@@ -111,10 +111,10 @@ func (p *publisher) handed() []*sink.Sink {
 	return nil
 }
 
-// lastHand is how long a crawl that has ended waits for its sinks.
+// lastHand is how long an ended crawl waits for its sinks.
 const lastHand = time.Minute
 
-// handRest hands on what is left at the end of the crawl. What a sink does not take in time it gets in the next run.
+// handRest delivers the remaining texts at the end of the crawl. A sink that is too slow gets them in the next run.
 func (p *publisher) handRest(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lastHand)
 	defer cancel()

@@ -31,16 +31,16 @@ const (
 type sitemaps struct {
 	file      string // of the only one, or of the index
 	published string // the folder's URL, for the index
-	urls      int    // most of a file
+	urls      int    // largest number in a file
 
 	page  bytes.Buffer // the sitemap that is being filled
 	count int          // URLs in it
 	parts int          // sitemaps that are full
 }
 
-// writeSitemaps writes the live pages of a site ("": of all) that may be indexed, with the time at which
-// their content was last seen to change. The file is FILE.xml, or DIR/sitemap.xml; if that cannot hold all,
-// the pages go to files beside it and it becomes their index, which names them below published.
+// writeSitemaps writes the live pages of a site ("": of all) that may be indexed, with the time of their last
+// observed change. The file is FILE.xml, or DIR/sitemap.xml. If that cannot hold all pages, it becomes an index of
+// further files beside it, with their URLs below published.
 func writeSitemaps(s *store.Store, target, site, published string) error {
 	m := &sitemaps{file: target, published: published, urls: sitemapURLs}
 	if filepath.Ext(target) != ".xml" {
@@ -87,7 +87,7 @@ func (m *sitemaps) add(u weburl.URL, changed int64) error {
 	return nil
 }
 
-// part writes the sitemap that is full beside the index and begins another.
+// part writes the full sitemap beside the index and begins another.
 func (m *sitemaps) part() error {
 	if m.published == "" {
 		return command.Usage(fmt.Errorf("this needs several sitemaps and an index with their URLs: add --sitemap-url, the URL where they will be"))
@@ -112,7 +112,7 @@ func (m *sitemaps) write(file string) error {
 	})
 }
 
-// end writes what is left, and the index if there is one.
+// end writes the last sitemap, and the index if there is one.
 func (m *sitemaps) end() error {
 	if m.parts == 0 {
 		return m.write(m.file)

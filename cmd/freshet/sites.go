@@ -14,7 +14,7 @@ import (
 	"freshet/weburl"
 )
 
-// Sites implements dashboard.Reader. It looks through the rows of all sites, and asks more of those that it returns.
+// Sites implements dashboard.Reader. It reads the rows of all sites, and more details of those that it returns.
 func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) {
 	var rows []store.SiteRow
 	part := strings.ToLower(q.Part)
@@ -65,7 +65,7 @@ func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) 
 	return table, nil
 }
 
-// siteKey returns by what a site is sorted.
+// siteKey returns the sort key of a site.
 func siteKey(row store.SiteRow, by string) int64 {
 	switch by {
 	case "pages":
@@ -119,7 +119,7 @@ func (r reader) site(row store.SiteRow) (site dashboard.Site, err error) {
 	return site, nil
 }
 
-// robotsInWords says what asking for a robots.txt came to.
+// robotsInWords describes the state of a robots.txt.
 func robotsInWords(state store.RobotsState) string {
 	switch {
 	case state.Fetched == 0:
@@ -134,8 +134,8 @@ func robotsInWords(state store.RobotsState) string {
 	return state.Outcome.String()
 }
 
-// LastChanges implements dashboard.Reader. Of each partition it looks at the last entries of its change log, at most
-// loggedAtOnce.
+// LastChanges implements dashboard.Reader. It reads at most loggedAtOnce last entries of the change log of each
+// partition.
 func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, err error) {
 	from, to := 0, r.store.Partitions()
 	var site weburl.Site
@@ -174,14 +174,14 @@ func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, er
 }
 
 const (
-	loggedAtOnce = 2000  // entries of a partition's change log that a look at the last changes goes through
-	lookedAtOnce = 10000 // rows that a search of URLs goes through
-	foundAtOnce  = 50    // pages that it returns
+	loggedAtOnce = 2000  // entries of a partition's change log that LastChanges reads
+	lookedAtOnce = 10000 // rows that Find reads
+	foundAtOnce  = 50    // pages that Find returns
 	sitesFound   = 20
 )
 
-// Find implements dashboard.Reader. A URL is one look into the page table. A site is found by the beginning of its
-// host, and its pages are looked for in its own partition alone.
+// Find implements dashboard.Reader. A URL is one read of the page table. It finds a site by the beginning of its
+// host, and searches the site's pages only in its partition.
 func (r reader) Find(part, after string) (found dashboard.Finding, err error) {
 	first, last := 0, r.store.Partitions()
 	if u, err := weburl.Parse(part); err == nil {
@@ -227,7 +227,7 @@ func (r reader) Find(part, after string) (found dashboard.Finding, err error) {
 	return found, nil
 }
 
-// exactOf returns the URL of the first page, which a search may have found by its whole URL.
+// exactOf returns the URL of the first page, which Find may have found by its whole URL.
 func exactOf(pages []dashboard.Page) string {
 	if len(pages) == 0 {
 		return ""
@@ -235,8 +235,7 @@ func exactOf(pages []dashboard.Page) string {
 	return pages[0].URL
 }
 
-// sitesFrom returns sites whose host, or the part of it after www., begins with a text. It seeks in the sites of each
-// partition.
+// sitesFrom returns sites whose host begins with a text, ignoring www. It seeks in the sites of each partition.
 func (r reader) sitesFrom(part string) (sites []string, err error) {
 	_, host, has := strings.Cut(strings.ToLower(part), "://")
 	if !has {

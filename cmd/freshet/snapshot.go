@@ -25,11 +25,11 @@ import (
 	"freshet/store/transfer"
 )
 
-// snapshotPath is where the control socket, and only it, takes the order to make a snapshot: it names a
-// folder of the machine.
+// snapshotPath is the path of a request for a snapshot. Only the control socket accepts it, because the request names
+// a folder of the machine.
 const snapshotPath = "/snapshot"
 
-// withSnapshots adds the order to make a snapshot of s to what a running crawl serves.
+// withSnapshots adds requests for snapshots of s to the handler of a running crawl.
 func withSnapshots(s *store.Store, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -51,7 +51,7 @@ func withSnapshots(s *store.Store, next http.Handler) http.Handler {
 		if err := transfer.WriteSnapshot(r.Context(), s, answer); err != nil && !answer.is {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		} else if err != nil {
-			panic(http.ErrAbortHandler) // the connection breaks, so that nobody takes it for whole
+			panic(http.ErrAbortHandler) // break the connection, so that the client sees that it is incomplete
 		}
 	})
 }
@@ -59,7 +59,7 @@ func withSnapshots(s *store.Store, next http.Handler) http.Handler {
 // toOutput is the name for standard output in place of a folder.
 const toOutput = "-"
 
-// begun remembers that something was written.
+// begun records whether something was written.
 type begun struct {
 	io.Writer
 	is bool
@@ -121,8 +121,8 @@ func sendSnapshot(ctx context.Context, data, to string) error {
 	return err
 }
 
-// outside returns the whole path of a new folder, which must not be in the data directory: there no purge would
-// find it.
+// outside returns the absolute path of a new folder. It must not be in the data directory, where a purge would miss
+// it.
 func outside(data, to string) (string, error) {
 	to, err1 := filepath.Abs(to)
 	data, err2 := filepath.Abs(data)
@@ -136,7 +136,7 @@ func outside(data, to string) (string, error) {
 	return to, nil
 }
 
-// askSnapshot has a running crawl make a snapshot, or write one to out; done is false if none runs.
+// askSnapshot asks a running crawl to make a snapshot, or to write one to out. done is false if none runs.
 func askSnapshot(ctx context.Context, data, to string, out io.Writer) (done bool, err error) {
 	socket := filepath.Join(data, socketName)
 	conn, err := dialSocket(ctx, socket)

@@ -16,8 +16,8 @@ const socketName = "control.sock"
 // longestSocket is how many bytes the path of a Unix socket may have: on Linux 107, elsewhere less.
 const longestSocket = 103
 
-// listenSocket listens on a Unix socket that only its owner may open. A socket left by a crash is
-// replaced: the data directory's lock says that nobody uses it. The caller removes it after its use.
+// listenSocket listens on a Unix socket that only its owner may open. It replaces a socket that a crash left: the
+// caller holds the data directory's lock, so nobody uses it. The caller removes the socket.
 func listenSocket(path string) (listener net.Listener, err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("control socket: %w", err)
@@ -31,7 +31,7 @@ func listenSocket(path string) (listener net.Listener, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
-	listener.(*net.UnixListener).SetUnlinkOnClose(false) // a short path may lead elsewhere by then
+	listener.(*net.UnixListener).SetUnlinkOnClose(false) // a short path may be invalid by then
 	return listener, nil
 }
 
@@ -44,9 +44,8 @@ func dialSocket(ctx context.Context, path string) (conn net.Conn, err error) {
 	return conn, err
 }
 
-// withShortPath calls use with a path to the socket at path that is short enough for a socket: path
-// itself, or one through its open directory, which is valid during the call. The directory may be as
-// deep as the file system allows, on Linux.
+// withShortPath calls use with a path to the socket that is short enough: path itself, or one through its open
+// directory, which is valid during the call. So on Linux the directory may be as deep as the file system allows.
 func withShortPath(path string, use func(short string) error) error {
 	if len(path) <= longestSocket {
 		return use(path)

@@ -31,17 +31,17 @@ import (
 	"freshet/store/segments"
 )
 
-// front is what a running crawl shows of itself: the control socket and the --listen address.
+// front is the control socket and the --listen address of a running crawl.
 type front struct {
 	servers []*http.Server
 	window  string         // URL of the window; empty: it is off
 	socket  string         // path of the control socket; empty: none
-	done    sync.WaitGroup // of the listeners, and of what remembers the status
-	forget  func()         // ends what remembers the status; nil: nothing does
-	running sync.WaitGroup // of the answers under way
+	done    sync.WaitGroup // of the listeners and the recorder of the status
+	forget  func()         // ends the recorder of the status; may be nil
+	running sync.WaitGroup // of running requests
 }
 
-// listening is how --listen is listened on.
+// listening holds the options for --listen.
 type listening struct {
 	address string // empty: not
 	insist  bool   // the operator set the address
@@ -50,8 +50,8 @@ type listening struct {
 	tls     *tls.Config // nil: none
 }
 
-// listening reads what --listen needs, and refuses an address that others can reach without a token, and
-// without TLS unless --plain-http permits that.
+// listening reads the options for --listen. It returns an error for an address beyond loopback without a token, or
+// without TLS or --plain-http.
 func (s *crawlSettings) listening(insist bool) (l listening, err error) {
 	l.address, l.insist = s.listen, insist
 	if s.listen == "" {
@@ -122,13 +122,13 @@ func readSecret(setting, what, file string) (string, error) {
 	return secret, nil
 }
 
-// apiOptions are what the API serves, of a crawl that runs or of a directory.
+// apiOptions returns the options of the API over a running crawl or a directory.
 func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{status{}}, Explanations: []any{explain.Explanation{}}}
 }
 
-// serveStatus serves the API of a running engine on the control socket, which only its owner may open,
-// and at --listen. If that is taken and the operator did not ask for it, that is a warning.
+// serveStatus serves the API of a running engine on the control socket, which only its owner may open, and at
+// --listen. If the default address is taken, it only logs a warning.
 func serveStatus(steering steerer, options node.Options, open listening, news *publisher, nodes func() dashboard.Nodes) (*front, error) {
 	engine := steering.engine
 	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
@@ -169,8 +169,8 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 	return f, nil
 }
 
-// openAt returns the address at which a person on this machine opens what listens: one that listens at all addresses
-// has none to be clicked on.
+// openAt returns the address to open in a browser on this machine. For a listener on all addresses it returns a
+// loopback address.
 func openAt(listens net.Addr) string {
 	at, err := netip.ParseAddrPort(listens.String())
 	if err != nil || !at.Addr().IsUnspecified() {
@@ -179,7 +179,7 @@ func openAt(listens net.Addr) string {
 	return net.JoinHostPort("localhost", strconv.Itoa(int(at.Port())))
 }
 
-// validListen checks the form of an address; an empty one is for none.
+// validListen checks the form of an address. An empty one is valid.
 func validListen(listen string) error {
 	if listen == "" {
 		return nil
@@ -200,7 +200,7 @@ func hostOf(listen string) (string, error) {
 	return host, nil
 }
 
-// listenError says what keeps an address from being listened on.
+// listenError makes an error of listening readable.
 func listenError(listen string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -213,7 +213,7 @@ func listenError(listen string, err error) error {
 	return fmt.Errorf("--listen: %w", err)
 }
 
-// serve answers on a listener. It cuts off clients that send a request slowly or keep an idle connection.
+// serve serves a listener. It drops clients that send a request slowly or keep an idle connection.
 func (f *front) serve(listener net.Listener, handler http.Handler) {
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.running.Add(1)
@@ -225,8 +225,8 @@ func (f *front) serve(listener net.Listener, handler http.Handler) {
 	f.done.Go(func() { _ = server.Serve(listener) }) // ends with http.ErrServerClosed
 }
 
-// stop closes the listeners, waits a moment for answers under way and removes the control socket, which
-// is ours as long as the engine is open.
+// stop closes the listeners, waits a moment for running requests, and removes the control socket. Call it while the
+// engine is open: then the socket is still ours.
 func (f *front) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

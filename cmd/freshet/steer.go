@@ -29,13 +29,13 @@ import (
 	"freshet/weburl"
 )
 
-// steerer carries out orders on an engine, whether it runs or is only open.
+// steerer applies orders to an engine that runs or is only open.
 type steerer struct {
 	engine *node.Node
-	reload func() (changes []string, err error) // nil: there are no settings to read again
+	reload func() (changes []string, err error) // nil: no settings to read again
 }
 
-// told gives an engine's error the dashboard's meaning.
+// told translates an error of the engine to one of the dashboard.
 func told(err error) error {
 	switch {
 	case errors.Is(err, crawl.ErrUnknown):
@@ -58,7 +58,7 @@ func (s steerer) Ping(o dashboard.PingOrder) (report dashboard.Report, err error
 	return named(o.URLs, s.engine.Ping)
 }
 
-// named does something with the pages that an order names.
+// named calls do with the pages that an order names.
 func named(raw []string, do func([]weburl.URL) (pages int64, refused map[string]string, err error)) (report dashboard.Report, err error) {
 	var urls []weburl.URL
 	for _, text := range raw {
@@ -75,7 +75,7 @@ func named(raw []string, do func([]weburl.URL) (pages int64, refused map[string]
 	return report, told(err)
 }
 
-// Pause stops the requests to a site, or all.
+// Pause stops the requests to a site, or all requests.
 func (s steerer) Pause(o dashboard.SiteOrder) (dashboard.Report, error) { return s.pause(o, true) }
 
 // Resume lifts a Pause.
@@ -115,7 +115,7 @@ func (s steerer) Purge(o dashboard.PurgeOrder) (report dashboard.Report, err err
 	return report, err
 }
 
-// pages does something to a page or to a site's pages.
+// pages calls one for a page, or all for a site.
 func (s steerer) pages(o dashboard.PagesOrder, one func(weburl.URL) error, all func(weburl.Site) (int64, error)) (report dashboard.Report, err error) {
 	if (o.URL == "") == (o.Site == "") {
 		return report, wrong(errors.New("want a url or a site"))
@@ -131,7 +131,7 @@ func (s steerer) pages(o dashboard.PagesOrder, one func(weburl.URL) error, all f
 	return report, told(err)
 }
 
-// Block keeps a host from being asked.
+// Block stops the requests to a host.
 func (s steerer) Block(o dashboard.BlockOrder) (report dashboard.Report, err error) {
 	var until time.Time
 	if o.Until != nil {
@@ -157,8 +157,8 @@ func (s steerer) Reload(dashboard.ReloadOrder) (report dashboard.Report, err err
 	return report, nil
 }
 
-// tell sends an order to the crawl that runs in a directory or, if none does, opens the directory and
-// carries it out there: the next run finds it done.
+// tell sends an order to the crawl that runs in a directory. If none runs, it opens the directory and applies the
+// order there.
 func tell(ctx context.Context, d *directory, verb string, order any, read func(io.Reader) error) error {
 	text, err := json.Marshal(order)
 	if err != nil {
@@ -178,8 +178,8 @@ func tell(ctx context.Context, d *directory, verb string, order any, read func(i
 	return errors.Join(err, way.close())
 }
 
-// steeringAPI opens a crawl in a directory in which none runs, to be steered. The settings that matter
-// for what it makes of new seeds are those of the environment and of --config.
+// steeringAPI opens a crawl for orders in a directory without a running crawl. The settings for new seeds come from
+// the environment and --config.
 func (d *directory) steeringAPI() (*api, error) {
 	if err := checkDirectory(d.data); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (d *directory) steeringAPI() (*api, error) {
 	return inProcessAPI(apiOptions(reader{store: engine.Store()}, steerer{engine: engine}), engine.Close), nil
 }
 
-// orderCommand completes a command that sends the order of its name and says what became of it.
+// orderCommand completes a command that sends the order with its name and prints the result.
 func orderCommand(cmd *cobra.Command, order func(cmd *cobra.Command, args []string) (any, error)) *cobra.Command {
 	d := directoryOf(cmd)
 	asJSON := cmd.Flags().Bool("json", false, "print JSON")
@@ -214,7 +214,7 @@ func orderCommand(cmd *cobra.Command, order func(cmd *cobra.Command, args []stri
 	return cmd
 }
 
-// giveOrder sends an order and says what became of it, as of something with a name.
+// giveOrder sends an order and prints the result. named is the name of the order's object.
 func giveOrder(cmd *cobra.Command, d *directory, verb, named string, order any, asJSON bool) error {
 	return tell(cmd.Context(), d, verb, order, func(body io.Reader) error {
 		var report dashboard.Report
@@ -229,7 +229,7 @@ func giveOrder(cmd *cobra.Command, d *directory, verb, named string, order any, 
 	})
 }
 
-// printReport says what became of an order.
+// printReport prints the result of an order.
 func printReport(out io.Writer, verb string, report dashboard.Report) {
 	for _, change := range report.Changes {
 		fmt.Fprintln(out, change)
@@ -246,7 +246,7 @@ func printReport(out io.Writer, verb string, report dashboard.Report) {
 	}
 }
 
-// refusals returns an error for the seeds that were not taken.
+// refusals returns an error with the refused seeds, or nil.
 func refusals(report dashboard.Report) error {
 	var faults []error
 	for _, u := range slices.Sorted(maps.Keys(report.Refused)) {
@@ -255,7 +255,7 @@ func refusals(report dashboard.Report) error {
 	return errors.Join(faults...)
 }
 
-// steeringCommands are the commands that change a crawl while it runs, or while it does not.
+// steeringCommands returns the commands that change a crawl, whether it runs or not.
 func steeringCommands() []*cobra.Command {
 	return []*cobra.Command{addCommand(), pauseCommand("pause", "Make no more requests to a site, or to any"),
 		pauseCommand("resume", "End a pause"), pagesOrderCommand("recrawl", "Visit a page or a site again now",
@@ -363,14 +363,14 @@ func purgeCommand() *cobra.Command {
 	return cmd
 }
 
-// askFirst asks whether the pages of a site shall really go, and returns an error unless the answer is yes.
+// askFirst asks the user to confirm the deletion of a site's pages. It returns an error unless the answer is yes.
 func askFirst(cmd *cobra.Command, d *directory, order dashboard.PurgeOrder) error {
 	pages, err := countPurge(cmd.Context(), d, order)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "delete %s of %s permanently? [y/N] ", units.Plural(pages, "page"), order.Site)
-	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // what is no answer is no yes
+	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // no answer counts as no
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
 		return errors.New("nothing was deleted")
 	}
@@ -389,7 +389,7 @@ func countPurge(ctx context.Context, d *directory, o dashboard.PurgeOrder) (page
 	return pages, err
 }
 
-// mustBeAlone returns an error if u is the address of a site of which other pages are stored too.
+// mustBeAlone returns an error if u is the home page of a site with other stored pages.
 func mustBeAlone(ctx context.Context, d *directory, u weburl.URL) error {
 	all, err := countPurge(ctx, d, dashboard.PurgeOrder{Site: string(u.Site())})
 	if err != nil || all <= 1 {

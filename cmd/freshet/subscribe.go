@@ -27,16 +27,16 @@ import (
 	"freshet/store/warc"
 )
 
-// subscription has the arguments of freshet subscribe.
+// subscription holds the arguments of freshet subscribe.
 type subscription struct {
 	options            mirror.Options
 	tokenFile, program string
 	archive            string // folder of WARC files
-	network            string // interface on which the group is joined
+	network            string // interface on which to join the group
 	account            *account
 	ndjson, quiet      bool
 	multicast          bool
-	changes            int // that have come
+	changes            int // received so far
 }
 
 func subscribeCommand() *cobra.Command {
@@ -169,7 +169,7 @@ func (s *subscription) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	return err
 }
 
-// unserved says of an error of servers what to look at.
+// unserved adds what to check to an error of servers.
 func (s *subscription) unserved(err error) error {
 	if _, failed := errors.AsType[net.Error](err); !failed && !errors.Is(err, mirror.ErrRefused) {
 		return err
@@ -177,7 +177,7 @@ func (s *subscription) unserved(err error) error {
 	return fmt.Errorf("no feed from %s (%s): want the --listen address of a crawl that is running", strings.Join(s.options.Addresses, ", "), cause(err))
 }
 
-// cause returns why a server gives nothing, without its address.
+// cause returns the reason why a server gives nothing, without its address.
 func cause(err error) string {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return "connection refused"
@@ -188,7 +188,7 @@ func cause(err error) string {
 	return strings.TrimPrefix(plainly(err), "refused: ")
 }
 
-// startReader starts a shell command that reads what is written; end closes its input and waits for it.
+// startReader starts a shell command that reads from in. end closes its input and waits for it.
 func startReader(program string, stdout, stderr io.Writer) (in io.Writer, end func() error, err error) {
 	process := exec.Command("sh", "-c", program)
 	process.Stdout, process.Stderr = stdout, stderr

@@ -19,13 +19,13 @@ import (
 	"freshet/weburl"
 )
 
-// textExport writes what the live pages of a store say.
+// textExport exports the texts of the live pages of a store.
 type textExport struct {
 	store    *store.Store
-	since    string        // a cursor; "": all there is
+	since    string        // a cursor; "": everything
 	uses     []consent.Use // a page that disallows one of them is left out
 	corpus   *corpus
-	clusters map[weburl.Fingerprint]string // of pages that say nearly the same as others
+	clusters map[weburl.Fingerprint]string // of near-duplicates
 	ranks    map[weburl.Fingerprint]float64
 
 	pages, reserved, textless int64
@@ -42,8 +42,7 @@ func (t *textExport) close() { t.corpus.close() }
 // textGroup is how many texts of a Parquet file are held in memory before they are written: some megabytes.
 const textGroup = 1000
 
-// lines returns a function that writes a line, in the form that the file's name implies, and one that ends the
-// file.
+// lines returns a function that writes a document, in the format of the file's name, and one that ends the file.
 func lines(w io.Writer, file string) (write func(sink.Document) error, end func() error, err error) {
 	if strings.HasSuffix(file, ".parquet") {
 		out := newParquet[sink.Document](w, textGroup)
@@ -102,7 +101,7 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 	}
 }
 
-// compare finds the pages that say nearly the same, and ranks all.
+// compare finds near-duplicates, and ranks all pages.
 func (t *textExport) compare(ctx context.Context) error {
 	pages, groups, err := t.corpus.clusters(ctx)
 	if err != nil {
@@ -122,7 +121,7 @@ func (t *textExport) compare(ctx context.Context) error {
 	return err
 }
 
-// usesOf reads the uses that a copy is for.
+// usesOf parses the uses of a copy.
 func usesOf(names []string) (uses []consent.Use, err error) {
 	for _, name := range names {
 		use, err := consent.ParseUse(strings.TrimSpace(name))

@@ -135,7 +135,7 @@ func robotsCommand() *cobra.Command {
 	return cmd
 }
 
-// ruled is what a robots.txt says of a URL.
+// ruled is the result of a robots.txt for a URL.
 type ruled struct {
 	URL        string  `json:"url"`
 	Allowed    bool    `json:"allowed"`

@@ -10,14 +10,14 @@ import (
 // urlList is a repeatable flag of URLs.
 type urlList struct {
 	urls []*url.URL
-	fits func(*url.URL) error // refuses those that the flag is not for
+	fits func(*url.URL) error // returns an error for URLs that the flag does not accept
 }
 
 // Set adds a URL.
 func (l *urlList) Set(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return errors.New("it cannot be read as a URL") // which may have a password
+		return errors.New("it cannot be read as a URL") // without the text, which may have a password
 	}
 	if err := l.fits(u); err != nil {
 		return fmt.Errorf("%q: %w", u.Redacted(), err)
@@ -34,7 +34,7 @@ func (l *urlList) Set(text string) error {
 // String returns the URLs.
 func (l *urlList) String() string { return strings.Join(l.GetSlice(), " ") }
 
-// Type names the flag's kind in help texts.
+// Type returns the name of the flag's type in help.
 func (*urlList) Type() string { return "URL" }
 
 // GetSlice returns the URLs.

@@ -19,7 +19,7 @@ import (
 	"freshet/weburl"
 )
 
-// checked is a flag whose text must pass a check before it is set.
+// checked is a flag that checks its text before it is set.
 type checked struct {
 	pflag.Value
 	check func(text string) error
@@ -33,7 +33,7 @@ func (c checked) Set(text string) error {
 	return c.Value.Set(text)
 }
 
-// check adds a check to flags that are there.
+// check adds a check to existing flags.
 func check(flags *pflag.FlagSet, do func(text string) error, names ...string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
@@ -41,7 +41,7 @@ func check(flags *pflag.FlagSet, do func(text string) error, names ...string) {
 	}
 }
 
-// oneOf checks a word.
+// oneOf returns a check that the text is one of the words.
 func oneOf(words ...string) func(string) error {
 	return func(text string) error {
 		if slices.Contains(words, text) {
@@ -51,7 +51,7 @@ func oneOf(words ...string) func(string) error {
 	}
 }
 
-// wholeFrom checks a whole number: at least least.
+// wholeFrom returns a check that the text is a whole number of at least least.
 func wholeFrom(least int64) func(string) error {
 	return func(text string) error {
 		if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < least {
@@ -61,7 +61,7 @@ func wholeFrom(least int64) func(string) error {
 	}
 }
 
-// meantNumber guesses the whole number that a text such as "10k" is meant to be.
+// meantNumber guesses the whole number that the user meant by a text such as "10k".
 func meantNumber(text string, least int64) string {
 	digits := strings.ToLower(strings.NewReplacer(",", "", "_", "", " ", "").Replace(text))
 	digits = strings.Replace(strings.Replace(digits, "k", "000", 1), "m", "000000", 1)
@@ -71,7 +71,7 @@ func meantNumber(text string, least int64) string {
 	return fmt.Sprintf(" (did you mean %s?)", digits)
 }
 
-// fraction checks a share.
+// fraction checks that the text is a number from 0 to 1.
 func fraction(text string) error {
 	if x, err := strconv.ParseFloat(text, 64); err != nil || !(x >= 0 && x <= 1) {
 		return fmt.Errorf("%q: want 0 to 1", text)
@@ -79,7 +79,7 @@ func fraction(text string) error {
 	return nil
 }
 
-// digit checks a level of compression.
+// digit checks that the text is a compression level, 0 to 9.
 func digit(text string) error {
 	if n, err := strconv.ParseUint(text, 10, 64); err != nil || n > 9 {
 		return fmt.Errorf("%q: want 0 to 9", text)
@@ -87,7 +87,7 @@ func digit(text string) error {
 	return nil
 }
 
-// notNegative checks a number with a fraction.
+// notNegative checks that the text is a number of 0 or more.
 func notNegative(text string) error {
 	if n, err := strconv.ParseFloat(text, 64); err != nil || !(n >= 0 && n <= math.MaxFloat64) {
 		return fmt.Errorf("%q: want a number, 0 or more", text)
@@ -102,7 +102,7 @@ func truth(text string) error {
 	return nil
 }
 
-// printable checks what goes into a header's line.
+// printable checks that the text can be part of a header's line.
 func printable(text string) error {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fmt.Errorf("%q: has a control character", text)
@@ -110,7 +110,7 @@ func printable(text string) error {
 	return nil
 }
 
-// byteCount is a flag of a size: 500, 64KiB, 16MiB, 1GB.
+// byteCount is a flag for a size in bytes: 500, 64KiB, 16MiB, 1GB.
 type byteCount int64
 
 var byteUnits = []struct {
@@ -147,7 +147,7 @@ func (c *byteCount) Set(text string) error {
 	return fmt.Errorf("%q: want a size such as 500, 64KiB or 16MiB%s", text, hint)
 }
 
-// String returns the size as Set reads it.
+// String returns the size in the form that Set reads.
 func (c *byteCount) String() string {
 	for _, unit := range []int{3, 2, 1, 0} {
 		size := int64(byteUnits[unit].bytes)
@@ -164,7 +164,7 @@ func (*byteCount) Type() string { return "size" }
 // resolveMap is the repeatable flag HOST=ADDR:PORT.
 type resolveMap map[string]netip.AddrPort
 
-// Set adds one HOST=ADDR:PORT, or several with commas between.
+// Set adds one or several HOST=ADDR:PORT, separated by commas.
 func (m resolveMap) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		host, target, _ := strings.Cut(part, "=")
@@ -178,13 +178,13 @@ func (m resolveMap) Set(text string) error {
 	return nil
 }
 
-// String returns the pairs by host.
+// String returns the pairs, sorted by host.
 func (m resolveMap) String() string { return strings.Join(m.GetSlice(), ",") }
 
 // Type names the flag's kind in help texts.
 func (resolveMap) Type() string { return "HOST=ADDR:PORT" }
 
-// GetSlice returns the pairs by host.
+// GetSlice returns the pairs, sorted by host.
 func (m resolveMap) GetSlice() []string {
 	pairs := make([]string, 0, len(m))
 	for host, target := range m {
@@ -194,10 +194,10 @@ func (m resolveMap) GetSlice() []string {
 	return pairs
 }
 
-// Append adds one pair.
+// Append adds a pair.
 func (m resolveMap) Append(text string) error { return m.Set(text) }
 
-// Replace forgets all pairs and adds these.
+// Replace replaces all pairs by these.
 func (m resolveMap) Replace(texts []string) error {
 	clear(m)
 	for _, text := range texts {
@@ -208,10 +208,10 @@ func (m resolveMap) Replace(texts []string) error {
 	return nil
 }
 
-// keep is a flag of what is kept of the past: versions=N,age=D,bytes=B,tombstones=D.
+// keep is a flag for the limits of the past: versions=N,age=D,bytes=B,tombstones=D.
 type keep retain.Keep
 
-// Set changes the parts that the text names; 0 is for no limit.
+// Set changes the limits that the text names. 0 means no limit.
 func (k *keep) Set(text string) error {
 	changed := *k
 	for part := range strings.SplitSeq(text, ",") {
@@ -235,7 +235,7 @@ func (k *keep) Set(text string) error {
 			err = size.Set(value)
 			changed.Bytes = int64(size)
 		default:
-			return fmt.Errorf("%q: want versions=N, age=D, bytes=B or tombstones=D, with commas between", part)
+			return fmt.Errorf("%q: want versions=N, age=D, bytes=B or tombstones=D, separated by commas", part)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -245,7 +245,7 @@ func (k *keep) Set(text string) error {
 	return nil
 }
 
-// String returns the parts as Set reads them.
+// String returns the limits in the form that Set reads.
 func (k *keep) String() string {
 	age, tombstones, size := command.Duration(k.Age), command.Duration(k.Tombstones), byteCount(k.Bytes)
 	return fmt.Sprintf("versions=%d,age=%s,bytes=%s,tombstones=%s", k.Versions, age.String(), size.String(), tombstones.String())
@@ -254,8 +254,8 @@ func (k *keep) String() string {
 // Type names the flag's kind in help texts.
 func (*keep) Type() string { return "limits" }
 
-// bandwidth is a flag of a cap on bytes a second, by the hours of the day: "2MiB", or
-// "200KiB@8:00-18:00 Europe/Berlin; 2MiB", of which the first whose hours are open counts.
+// bandwidth is a flag for a limit in bytes a second, by hours of the day: "2MiB", or "200KiB@8:00-18:00
+// Europe/Berlin; 2MiB". The first limit whose hours include the present time counts.
 type bandwidth struct {
 	text string
 	caps []timedCap
@@ -266,7 +266,7 @@ type timedCap struct {
 	hours frontier.Hours
 }
 
-// Set reads the caps; an empty text is none.
+// Set parses the limits. An empty text means no limit.
 func (b *bandwidth) Set(text string) error {
 	var caps []timedCap
 	for part := range strings.SplitSeq(text, ";") {
@@ -296,7 +296,7 @@ func (b *bandwidth) String() string { return b.text }
 // Type names the flag's kind in help texts.
 func (*bandwidth) Type() string { return "bandwidth" }
 
-// pace returns the cap, or nil for none.
+// pace returns the limit, or nil if there is none.
 func (b *bandwidth) pace() *fetch.Pace {
 	if len(b.caps) == 0 {
 		return nil

@@ -38,7 +38,7 @@ func verifyCommand() *cobra.Command {
 				progress.println(cmd.OutOrStdout(), map[bool]string{true: "repair: "}[repaired]+p.String())
 				return
 			}
-			// It can be encoded, and what is said at the end tells of a pipe that is closed.
+			// It can be encoded. If the pipe is closed, the last output returns the error.
 			_ = account.give(progress.progress, "", found{p.Place, p.Text, repaired}, "")
 		}
 		problems, repairs := 0, 0
@@ -81,22 +81,22 @@ func verifyCommand() *cobra.Command {
 	return cmd
 }
 
-// found is a problem, or one that was repaired.
+// found is a problem, repaired or not.
 type found struct {
 	Place    string `json:"place"`
 	Text     string `json:"text"`
 	Repaired bool   `json:"repaired"`
 }
 
-// openToRepair opens a directory for writing, so that a crash's torn tails are cut first, as the next
-// crawl would.
+// openToRepair opens a directory for writing. Like the start of a crawl, this first cuts the torn ends that a crash
+// left.
 func openToRepair(ctx context.Context, data, crawl string) (*store.Store, error) {
 	return atRest(ctx, data, "freshet restore --data OTHER COPY, then freshet verify --data OTHER", func() (*store.Store, error) {
 		return openStore(data, store.Options{Crawl: crawl})
 	})
 }
 
-// repairCrawl repairs a crawl and says what it did.
+// repairCrawl repairs a crawl and reports what it did.
 func repairCrawl(ctx context.Context, data, name string, say func(store.Problem)) error {
 	if !isDirectory(data) {
 		return checkDirectory(data)

@@ -54,7 +54,7 @@ func viewCommand() *cobra.Command {
 	return cmd
 }
 
-// validLoopback takes an address that only this machine reaches.
+// validLoopback accepts an address that only this machine can reach.
 func validLoopback(listen string) error {
 	host, err := hostOf(listen)
 	if err != nil {
@@ -93,7 +93,7 @@ func view(ctx context.Context, account *account, data, crawl, listen string) err
 	return errors.Join(err, end())
 }
 
-// windowOn returns the window on a directory: that of the crawl that runs in it, or, if none does, one of its own.
+// windowOn returns the window of the crawl that runs in a directory. If none runs, it opens the directory itself.
 func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end func() error, err error) {
 	type opened struct {
 		window http.Handler
@@ -116,11 +116,11 @@ func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end
 	return o.window, o.end, err
 }
 
-// lookOnly hands requests on that only look.
+// lookOnly forwards only requests that do not change anything.
 func lookOnly(way http.RoundTripper) http.Handler {
 	proxy := &httputil.ReverseProxy{Transport: way, FlushInterval: time.Second, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "http", Host: "freshet"})
-		r.Out.Host = r.In.Host // addresses in answers are of this one
+		r.Out.Host = r.In.Host // so that addresses in answers are those of this server
 		dashboard.LookOnly(r.Out)
 	}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,11 +17,11 @@ import (
 	"freshet/weburl"
 )
 
-// waczVersion is that of the format: https://specs.webrecorder.net/wacz/1.1.1/
+// waczVersion is the version of the format: https://specs.webrecorder.net/wacz/1.1.1/
 const waczVersion = "1.1.1"
 
-// wacz is a WACZ file being written: a ZIP archive of WARC files, their index, a list of pages, and what these files
-// are.
+// wacz is a WACZ file being written: a ZIP archive of WARC files, their index, a list of pages, and a description of
+// these files.
 type wacz struct {
 	zip       *zip.Writer
 	resources []waczResource
@@ -35,7 +35,7 @@ type waczResource struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// writeWACZ writes the WARC files as they are, or, if there are captures that may not be served, without these.
+// writeWACZ writes the WARC files. It leaves out captures that served does not accept.
 func writeWACZ(w io.Writer, s *store.Store, files []string, served func(target string) (bool, error)) error {
 	if served != nil {
 		temp, err := os.MkdirTemp("", "freshet-wacz-")
@@ -49,7 +49,7 @@ func writeWACZ(w io.Writer, s *store.Store, files []string, served func(target s
 	}
 	z := &wacz{zip: zip.NewWriter(w)}
 	for _, file := range files {
-		// Compressed once by itself, a record can be read out of the middle of the archive.
+		// Stored uncompressed, a file of compressed records can be read from the middle.
 		err := z.add("archive/"+filepath.Base(file), zip.Store, func(w io.Writer) error { return appendFile(w, s.FS(), file) })
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func writeWACZ(w io.Writer, s *store.Store, files []string, served func(target s
 	return z.close()
 }
 
-// add writes a file of the archive and notes what it is.
+// add writes a file of the archive and records its description.
 func (z *wacz) add(path string, method uint16, write func(io.Writer) error) error {
 	out, err := z.zip.CreateHeader(&zip.FileHeader{Name: path, Method: method, Modified: clock.Real().Now().UTC()})
 	if err != nil {
@@ -80,7 +80,7 @@ func (z *wacz) add(path string, method uint16, write func(io.Writer) error) erro
 	return nil
 }
 
-// close writes what the files are, and the end of the archive.
+// close writes the description of the files, and the end of the archive.
 func (z *wacz) close() error {
 	about, err := json.MarshalIndent(struct {
 		Profile   string         `json:"profile"`
@@ -111,7 +111,7 @@ func (z *wacz) close() error {
 	return z.zip.Close()
 }
 
-// writeWACZPages lists the live HTML pages, from which a reader of the archive begins.
+// writeWACZPages writes the list of live HTML pages, the entry points of the archive.
 func writeWACZPages(w io.Writer, s *store.Store) error {
 	out := json.NewEncoder(w)
 	if err := out.Encode(map[string]string{"format": "json-pages-1.0", "id": "pages", "title": "All pages"}); err != nil {
@@ -139,7 +139,7 @@ func writeWACZPages(w io.Writer, s *store.Store) error {
 	return nil
 }
 
-// digester hashes and counts what passes.
+// digester hashes and counts the bytes written to it.
 type digester struct {
 	hash  hash.Hash
 	to    io.Writer

@@ -20,7 +20,7 @@ import (
 	"freshet/store"
 )
 
-// isHook refuses URLs that no webhook can have.
+// isHook returns an error for a URL that is no valid webhook.
 func isHook(u *url.URL) error {
 	if u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Fragment != "" {
 		return errors.New("want a URL such as https://example.org/hook")
@@ -28,7 +28,7 @@ func isHook(u *url.URL) error {
 	return nil
 }
 
-// webhooks returns the webhooks with their secrets, which the file has a line each.
+// webhooks returns the webhooks with their secrets. The file has one secret per line.
 func (s *feedSettings) webhooks() (hooks []webhook.Hook, err error) {
 	if len(s.hooks.urls) == 0 {
 		return nil, nil
@@ -54,7 +54,7 @@ func (s *feedSettings) webhooks() (hooks []webhook.Hook, err error) {
 	return hooks, nil
 }
 
-// tell lets webhooks be told of what changes in the store, until the publisher's end.
+// tell sends changes of the store to the webhooks until the publisher's end.
 func (p *publisher) tell(s *store.Store, hooks []webhook.Hook) error {
 	if len(hooks) == 0 {
 		return nil
@@ -71,14 +71,14 @@ func (p *publisher) tell(s *store.Store, hooks []webhook.Hook) error {
 	return nil
 }
 
-// hookTransport makes the requests to webhooks: directly, and to addresses of the public Internet alone
-// unless others are permitted.
+// hookTransport makes requests to webhooks, without a proxy. It connects only to public addresses unless allowPrivate
+// is set.
 func hookTransport(allowPrivate bool) *http.Transport {
 	dialer := hookDialer(allowPrivate)
 	return &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 1}
 }
 
-// hookDialer looks at every address that a name has led to, before it is connected to.
+// hookDialer checks every resolved address before it connects.
 func hookDialer(allowPrivate bool) *net.Dialer {
 	return &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)

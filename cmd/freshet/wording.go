@@ -16,11 +16,11 @@ import (
 	"freshet/weburl"
 )
 
-// rooms matches the package names that errors begin with. Users of the program do not know them.
+// rooms matches package names at the beginning of errors. Users do not know them.
 var rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:weburl|store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|crawl|discovery|` +
 	`robots|replay|policies|refresh|node|feed|broadcast|mirror|webhook|index|importer|sim|lab|dashboard|memory|fleet|schedule|allocate|change|weights|graph|table): )+`)
 
-// plainly returns what an error says without the packages and the calls of the system that it came through.
+// plainly returns the text of an error without names of packages and system calls.
 func plainly(err error) string {
 	text := err.Error()
 	if fault, ok := errors.AsType[*fs.PathError](err); ok {
@@ -34,7 +34,7 @@ func plainly(err error) string {
 	return rooms.ReplaceAllString(text, "$1")
 }
 
-// brief returns the beginning of a text, to be shown in a message.
+// brief returns the beginning of a text for a message.
 func brief(text string) string {
 	const most = 100
 	if len(text) <= most {
@@ -43,7 +43,7 @@ func brief(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// parseURL reads a URL that somebody typed.
+// parseURL parses a URL that a user typed.
 func parseURL(text string) (weburl.URL, error) {
 	u, err := weburl.Parse(text)
 	if err == nil {
@@ -81,7 +81,7 @@ func urlError(typed string, err error) error {
 // withPort matches the address of a server without its scheme.
 var withPort = regexp.MustCompile(`^[A-Za-z0-9.-]+:[0-9]+(/|$)`)
 
-// urlOf returns the URL that a text is, or the one that it may mean.
+// urlOf returns the URL in a text, or the one that the user probably meant.
 func urlOf(text string) (weburl.URL, bool) {
 	u, err := weburl.Parse(text)
 	if err != nil {
@@ -90,7 +90,7 @@ func urlOf(text string) (weburl.URL, bool) {
 	return u, true
 }
 
-// guessURL guesses the URL that a text is meant to be. ok is false if there is no simple guess.
+// guessURL guesses the URL that the user meant. ok is false if there is no simple guess.
 func guessURL(text string) (weburl.URL, bool) {
 	guess := strings.Trim(strings.Join(strings.Fields(text), ""), "\"'`<>“”‘’")
 	switch scheme, rest, ok := strings.Cut(guess, ":/"); {
@@ -111,7 +111,7 @@ func guessURL(text string) (weburl.URL, bool) {
 	return u, err == nil
 }
 
-// validContact takes a URL of a page, or a mail address, by which an operator can be reached.
+// validContact accepts a URL or a mail address of the operator.
 func validContact(text string) error {
 	if err := printable(text); err != nil || text == "" {
 		return err

@@ -16,12 +16,12 @@ import (
 type Recipe struct {
 	Seed  uint64
 	Sites int
-	// HomeShare is how often a link to another site that is not copied leads to a home and not to any page. With
+	// HomeShare is the share of links to another site, apart from copied ones, that lead to a home page. With
 	// 0.6 importance follows sites, with 0.05 pages.
 	HomeShare float64
 }
 
-// Recipes returns the named webs.
+// Recipes returns the recipes of the named webs, by name.
 func Recipes() map[string]Recipe {
 	return map[string]Recipe{
 		"web-5k":  {Seed: 1, Sites: 5000, HomeShare: 0.6},
@@ -30,7 +30,7 @@ func Recipes() map[string]Recipe {
 	}
 }
 
-// Names returns the names that Named knows.
+// Names returns the names of Recipes, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(Recipes())) }
 
 // Named generates a web by name. web-5k and web-20k have 5,000 and 20,000 sites. web-big is like web-5k, but its

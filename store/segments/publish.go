@@ -223,7 +223,7 @@ func (s *Segments) removeObject(ctx context.Context, name string) error {
 	return s.list.note(Segment{Name: name}, removed)
 }
 
-// Settle completes interrupted removals. If it returns no error, the store has nothing of what was removed.
+// Settle completes interrupted removals. Without an error, the store has no object of a removed segment.
 func (s *Segments) Settle(ctx context.Context) error {
 	s.mu.Lock()
 	names := slices.Sorted(maps.Keys(s.list.removing))
@@ -242,7 +242,7 @@ func (s *Segments) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Check compares the list with what the store has, and calls report for each difference.
+// Check compares the list of segments with the store. It calls report for each difference.
 func (s *Segments) Check(ctx context.Context, report func(name, text string)) error {
 	there := map[string]int64{}
 	for o, err := range s.options.Store.List(ctx, format.CapturesDir+"/") {
