@@ -21,8 +21,8 @@ func (p *pages) split(cuts []int) (parts []*pages) {
 	return parts
 }
 
-// TestAgree holds that parts which agree on a threshold, and plan with their shares, come to the plan of all pages, to
-// the last crawl, in 60 rounds at most; with ties, bounds and weights of 0.
+// TestAgree holds that parts that agree on a threshold, and plan with their shares, have together exactly the plan of
+// all pages, after at most 60 rounds; also with ties, bounds and weights of 0.
 func TestAgree(t *testing.T) {
 	most := 0
 	rapid.Check(t, func(t *rapid.T) {

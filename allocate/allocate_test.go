@@ -312,8 +312,8 @@ func bestCapped(p *pages, site, limits []int, budget int) float64 {
 	return lowest
 }
 
-// TestLaws: more budget never hurts, another unit of time changes nothing, neither does a page of weight
-// 0 at the end, and the order of the pages makes no difference to what is reached.
+// TestLaws holds that more budget never hurts, and that another unit of time, a page of weight 0 at the end, or
+// another order of the pages does not change the result.
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const unit = 65536

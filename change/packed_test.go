@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPacked holds that what is believed of a page's rate hardly depends on whether its evidence is packed after each
-// visit, be they few or many, far apart or so near that each tells next to nothing.
+// TestPacked holds that to pack the evidence after each visit hardly changes the belief about a page's rate, for few
+// or many visits, far apart or so near that each tells almost nothing.
 func TestPacked(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	prior := Shape(5, 0.7)

@@ -29,8 +29,8 @@ type Clock struct {
 // Real returns the machine's own clock.
 func Real() *Clock { return New(time.Now(), 1) }
 
-// New returns a clock that says epoch now and runs at rate clock seconds a machine second. It panics
-// unless rate is positive and finite.
+// New returns a clock that shows epoch now and runs at rate clock seconds per machine second. It panics unless rate
+// is positive and finite.
 func New(epoch time.Time, rate float64) *Clock {
 	if !(rate > 0) || math.IsInf(rate, 0) {
 		panic(fmt.Sprintf("clock: New: rate %v: want a positive finite number", rate))

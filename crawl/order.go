@@ -8,8 +8,8 @@ import (
 	"freshet/weburl"
 )
 
-// An Order is what an operator asks of a crawl. Every order is a record, or has none because the settings it comes
-// from are read again at the next start; so it outlives a crash from its Reply on.
+// An Order is an operator's order to a crawl. It survives a crash from its Reply on: it is stored as a record, or
+// comes from settings that the next start reads again.
 type Order interface{ isOrder() }
 
 type (

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSheetLinks finds what a page needs in its style sheets, and in attributes that scripts read.
+// TestSheetLinks finds requisites in style sheets, and in attributes that scripts read.
 func TestSheetLinks(t *testing.T) {
 	const sheet = `@charset "utf-8"; @import "a.css"; @import url(b.css) print; @import'c.css';
 @namespace svg url(http://www.w3.org/2000/svg);

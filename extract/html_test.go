@@ -172,7 +172,7 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-// TestSignals holds what is taken from header and document about the use of a page.
+// TestSignals holds which signals about the use of a page are read from header and document.
 func TestSignals(t *testing.T) {
 	h := header("Content-Type", "text/html", "Content-Usage", "train-ai=n", "X-Robots-Tag", "otherbot: noai", "X-Robots-Tag", "noimageai, nofollow",
 		"Link", `</cc>; rel="license", </else>; rel=next`, "TDM-Reservation", "1")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// taken returns how many bytes of memory a function takes all in all, what it gives back included.
+// taken returns how many bytes of memory a function allocates in total, including memory that it frees.
 func taken(do func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -17,8 +17,8 @@ func taken(do func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// What a document of 8 MiB makes of memory is bounded, whatever stands in it: each of these took some hundreds of
-// megabytes, or more, where nothing bounded a tag's attributes, an XML token or the URLs.
+// The memory for a document of 8 MiB is bounded for any content. Without bounds on a tag's attributes, an XML token
+// or the URLs, each of these took hundreds of megabytes or more.
 func TestMemory(t *testing.T) {
 	const mib = 1 << 20
 	many := func(text string) string { return strings.Repeat(text, 8*mib/len(text)) }
@@ -56,7 +56,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Who gives no room gets what fits into the first 64 KiB.
+// If Room refuses, the result has what fits into the first 64 KiB.
 func TestNoRoom(t *testing.T) {
 	asked := 0
 	p := NewParser(Options{Room: func(int64) error { asked++; return fmt.Errorf("no room") }})

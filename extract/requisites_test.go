@@ -9,8 +9,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestEachRequisite holds for each way in which a page says what it needs to be shown that it is found, as that, and
-// that a replayed page asks for what is stored of it.
+// TestEachRequisite covers each way in which a page refers to a requisite. The requisite must be found, with the
+// right relation, and a replayed page must load its stored copy.
 func TestEachRequisite(t *testing.T) {
 	const html = "text/html"
 	tests := []struct{ name, kind, body, want string }{

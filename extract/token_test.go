@@ -125,7 +125,7 @@ func checkTokens(t *testing.T, document []byte) {
 	}
 }
 
-// pieces are what the tokenizer has a rule for.
+// pieces are the texts for which the tokenizer has a rule.
 var pieces = []string{
 	"a < b <", "</", "</>", "<a", "<a/>", "<a href=/>", "<a href=x/>", "<A\tHREF = 'x'y=\"z\"/ >", "<a =b =c= d=>", "<a b=1 B=2 b>",
 	"</p x=y>", "<!-->", "<!--->", "<!---!>", "<!--!>x-->", "<!--a--!>", "<!--a--!-->", "<!-- -- > -->", "<!--", "<!doctype html>", "<?xml?>", "<!x>", "</ x>",

@@ -49,8 +49,8 @@ func stream(t *testing.T, address, query string) (next func() feed.Change, stop 
 	}, func() { response.Body.Close() }
 }
 
-// TestChangesOfALiveCrawl follows a crawl that goes on: everything from the start, then each change, an
-// end of a page among them; a second reader goes on from a cursor of the first one's.
+// TestChangesOfALiveCrawl follows a running crawl from the start: all pages, then each change, including the end of a
+// page. A second reader continues from a cursor of the first.
 func TestChangesOfALiveCrawl(t *testing.T) {
 	w := crawled.New(t, 3, 4)
 	address := changesOf(t, w)
@@ -147,9 +147,9 @@ func TestRefusedCursors(t *testing.T) {
 	}
 }
 
-// TestFirstPassAfterTheHorizon has a client read from the beginning what the log has forgotten the end of a page of. It
-// is cut off before it is past that end, and goes on from the cursor that it has; it is told to resynchronise once an
-// end is forgotten that it might have had to hear of.
+// TestFirstPassAfterTheHorizon reads a log from the beginning that has forgotten the end of a page. The client is cut
+// off before that position and continues from its cursor. It must resynchronise only when the log forgets an end that
+// concerns it.
 func TestFirstPassAfterTheHorizon(t *testing.T) {
 	w := crawled.New(t, 1, 5)
 	address := changesOf(t, w)

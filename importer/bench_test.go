@@ -11,7 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// BenchmarkSight takes in 200,000 pages of a list, seen or not, and reports how many a second, on a disk in memory.
+// BenchmarkSight imports 200,000 pages of a list, with or without visits, to a disk in memory, and reports pages per
+// second.
 func BenchmarkSight(b *testing.B) {
 	for _, seen := range []bool{false, true} {
 		b.Run(fmt.Sprintf("seen=%v", seen), func(b *testing.B) {

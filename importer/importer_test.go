@@ -20,7 +20,7 @@ func open(t *testing.T, fs vfs.FS) *store.Store {
 	return s
 }
 
-// sightings draws what a list may say of few pages: often of the same one again, new or visited, out of order too.
+// sightings draws the lines of a list about few pages. Pages repeat, are new or visited, and are not always in order.
 func sightings(t *testing.T, random *rand.Rand, n int) []Sighting {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	all := make([]Sighting, n)
@@ -44,8 +44,8 @@ func sightings(t *testing.T, random *rand.Rand, n int) []Sighting {
 	return all
 }
 
-// TestBatches holds that what is taken in does not depend on how it is cut into batches, and that an import that was
-// cut off can be done again.
+// TestBatches holds that the result of an import does not depend on its batches, and that an interrupted import can
+// be repeated.
 func TestBatches(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -82,8 +82,8 @@ func processor() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkSearch indexes what is missing of the pages and tells how many a second of processor time, and what they
-// take; then it searches them by one to three words, some of them rare, some on most pages. The store is not asked.
+// BenchmarkSearch indexes the pages that the index lacks, and reports pages per second of processor time and their
+// size. Then it searches for one to three words, some rare, some on most pages. It does not read the store.
 func BenchmarkSearch(b *testing.B) {
 	dir := *benchDir
 	if dir == "" {

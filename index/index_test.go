@@ -37,7 +37,7 @@ func open(t *testing.T, o index.Options) *index.Index {
 	return x
 }
 
-// found returns the URLs of what a query finds, sorted.
+// found returns the URLs that match a query, sorted.
 func found(t *testing.T, x *index.Index, q index.Query) (urls []string) {
 	t.Helper()
 	q.Limit = 50
@@ -59,8 +59,8 @@ func want(t *testing.T, got []string, urls ...string) {
 	}
 }
 
-// TestIndexFollowsTheCrawl searches after each of a page's changes: a new text is found, the old one is not, a page
-// that is gone is not, and an index that is opened again goes on where it was.
+// TestIndexFollowsTheCrawl searches after each change of a page: it finds a new text, but not the old one or a page
+// that is gone. A reopened index continues at its mark.
 func TestIndexFollowsTheCrawl(t *testing.T) {
 	w := crawled.New(t, 2, 4)
 	o := options(t, w)

@@ -52,8 +52,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestReportInBrowser looks at the page in a browser: it asks nobody for anything, says what it should,
-// draws its plots and is not wider than the window.
+// TestReportInBrowser opens the page in a browser. The page makes no request, has the expected texts, draws its plots
+// and is not wider than the window.
 func TestReportInBrowser(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"freshet/refresh"
 )
 
-// added returns the precision that a page's staleness shows a claim to have: 1-p is what is left of the hope
-// that the copy is fresh.
+// added returns the precision p of a claim from a page's staleness: the claim multiplies the probability that the
+// copy is fresh by 1-p.
 func added(without, with refresh.Copy) float64 { return 1 - (1-with.Stale)/(1-without.Stale) }
 
-// TestClaim holds what a claim does to one page, whatever was seen of it before: two policies see the same,
-// one of them is told.
+// TestClaim holds the effect of a claim on one page, after any visits: two policies have the same visits, and only
+// one gets the claim.
 func TestClaim(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		options := refresh.Default()
@@ -47,7 +47,8 @@ func TestClaim(t *testing.T) {
 		told.Claim(0, refresh.Sitemap, seen+(now-seen)/2)
 		told.Claim(0, refresh.Feed, now) // as good as the other: it adds nothing
 		without, with := untold.Copy(0, now), told.Copy(0, now)
-		// Beliefs are float32 and sum to 1 within some 1e-7, which is divided by what is left of the hope.
+		// Beliefs are float32 and sum to 1 within about 1e-7. This error is divided by the probability that the copy
+		// is fresh.
 		tolerance := 1e-6 + 2e-7/(1-without.Stale)
 		if p := added(without, with); math.Abs(p-0.5) > tolerance || with.Age < without.Age {
 			t.Fatalf("a first claim makes %+v of %+v: precision %v, want a half", with, without, p)
@@ -77,14 +78,14 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// A rumour is a web of pages that change at random, and what is claimed of them.
+// A rumour is a web of pages that change at random, with claims about them.
 type rumour struct {
 	of     func(page int, changed bool, rng *rand.Rand) bool // whether a claim is made that day
 	claims bool
 }
 
-// keep lets a policy keep such a web for two years and returns the mean freshness of the second, and what a
-// claim adds at its end.
+// keep runs a policy on such a web for two years. It returns the mean freshness of the second year, and what a claim
+// adds at its end.
 func (r rumour) keep() (fresh, precision float64) {
 	const pages, days, visits = 60, 730, 2
 	x := refresh.NewIndex(refresh.Default())

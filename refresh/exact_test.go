@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// exact is a crawl so small that its best policy can be computed: a visit a slot, each page with a known rate of its
-// own, and changes that all pages share. What is believed is exact: a probability for each set of pages that may be
-// stale, which is a set of bits.
+// exact is a crawl so small that its best policy can be computed. It has one visit a slot, a known rate for each
+// page, and changes that all pages share. Its belief is exact: a probability for each set of stale pages, which is a
+// set of bits.
 type exact struct {
 	own    []float64 // changes a slot, by page
 	weight []float64
@@ -65,7 +65,7 @@ func (e exact) later(b []float64) []float64 {
 	return next
 }
 
-// visit returns what is believed after a visit to a page that found it changed or not, and how likely that was.
+// visit returns the belief after a visit to a page that found it changed or not, and the probability of that outcome.
 func (e exact) visit(b []float64, page int, changed bool) (after []float64, likely float64) {
 	after = make([]float64, len(b))
 	for set, p := range b {
@@ -93,7 +93,7 @@ func (e exact) index(b []float64) int {
 	return best
 }
 
-// mean returns what the rule reaches on average over many slots. Only what visits find is drawn.
+// mean returns the mean result of the rule over many slots. It draws only the outcomes of visits.
 func (e exact) mean(slots int, rule func(b []float64) int, r *rand.Rand) (sum float64) {
 	b := make([]float64, 1<<len(e.own))
 	b[0] = 1
@@ -133,8 +133,8 @@ func newLattice(sets, fine int) *lattice {
 	return l
 }
 
-// around calls f for nodes and parts of one whose mean is the belief (Lovejoy 1991). What a belief is worth is convex:
-// the mean of the nodes' values is no less.
+// around calls f with nodes and parts of one. Their mean is the belief (Lovejoy 1991). The value of a belief is
+// convex, so the mean of the nodes' values is an upper bound.
 func (l *lattice) around(b []float64, f func(node int, part float64)) {
 	node, rest, order := make([]byte, len(b)), make([]float64, len(b)), make([]int, len(b))
 	sum := 0.0
@@ -168,8 +168,8 @@ func (l *lattice) around(b []float64, f func(node int, part float64)) {
 	f(l.place[string(node)], last)
 }
 
-// A programme is the solved dynamic programme of a crawl on a lattice of beliefs. A state is the page that was
-// visited, which is fresh, and what is believed of the others.
+// A programme is the solved dynamic programme of a crawl on a lattice of beliefs. A state is the visited page, which
+// is fresh, and the belief about the others.
 type programme struct {
 	exact
 	lattice *lattice
@@ -237,7 +237,7 @@ func (p *programme) belief(state int) []float64 {
 	return b
 }
 
-// visits calls f for states and parts of one whose mean is what is believed after a visit.
+// visits calls f with states and parts of one. Their mean is the belief after a visit.
 func (p *programme) visits(b []float64, page int, f func(state int, part float64)) {
 	for _, changed := range []bool{false, true} {
 		after, likely := p.visit(b, page, changed)
@@ -262,10 +262,9 @@ func (p *programme) rule(b []float64) int {
 	return best
 }
 
-// TestExact holds that the index is within 1 % of the best policy of 200 random crawls of two to four pages with
-// shared changes, where what is believed is exact. Of two and three pages a bound says what is best: the lattice is
-// made finer, and the crawl longer, until they tell. Of four no lattice is fine enough: there what the programme's own
-// policy reaches says it.
+// TestExact holds that the index is within 1 % of the best policy for 200 random crawls of two to four pages with
+// shared changes and exact beliefs. For two and three pages it compares with a bound, on finer lattices and longer
+// crawls until they decide. For four pages no lattice is fine enough, so it compares with the programme's own policy.
 func TestExact(t *testing.T) {
 	const allowed = 0.01
 	for _, c := range []struct{ pages, cases, fine, finest int }{{2, 100, 50, 200}, {3, 80, 12, 48}, {4, 20, 6, 6}} {

@@ -8,8 +8,8 @@ import (
 	"freshet/refresh"
 )
 
-// taught returns a default policy that has watched pages of two folders for two years, in one of which all
-// pages change together, and the time.
+// taught returns a default policy after two years of visits to pages of two folders, and the time. In one folder all
+// pages change together.
 func taught() (*refresh.Index, float64) {
 	x := refresh.NewIndex(refresh.Default())
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -41,8 +41,8 @@ func page(i int, fresh float64) refresh.Page {
 	return refresh.Page{Site: "https://a.example", Path: folder + string(rune('a'+i)), Weight: 1, Fresh: fresh}
 }
 
-// TestFolderNews holds what the policy is about: when some pages of a folder that changes together are seen
-// to have changed, the others are believed stale.
+// TestFolderNews holds the purpose of shared changes: if visits find changes of some pages of a folder that changes
+// together, the policy believes the others stale.
 func TestFolderNews(t *testing.T) {
 	x, now := taught()
 	stale := func(from, to refresh.ID) (sum float64) {

@@ -8,9 +8,8 @@ import (
 	"freshet/refresh"
 )
 
-// crowd is a site that may be asked only so often, of whose pages some are worth far more than others, beside one that
-// may be asked at any time. It plays a crawler that is polite: what is picked of the slow site while that is shut
-// waits, and its page is out.
+// crowd has a slow site, whose pages have very different weights, and one without a limit. It acts as a polite
+// crawler: a pick of the slow site waits until the site may be asked, and the page is out meanwhile.
 type crowd struct {
 	plan    *refresh.Plan
 	budget  float64 // crawls a day

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestPriorFromAbove holds that a folder of which nothing was seen is believed to be like the one above it: where pages
-// of one part of a site change between any two visits, and those of the other never, a new folder of the first has
-// pages that are believed ten times as fast as those of a new one of the second.
+// TestPriorFromAbove holds that the beliefs about a new folder are those of the folder above. One part of a site
+// changes between any two visits, the other never. Pages of a new folder in the first part are believed to be ten
+// times as fast as those in the second.
 func TestPriorFromAbove(t *testing.T) {
 	const pages, days = 30, 60
 	x := NewIndex(Default())
@@ -73,8 +73,8 @@ func TestRequisitesSayNothingOfPages(t *testing.T) {
 	}
 }
 
-// TestFewPagesShareNothing holds that a site of fewer pages than make a group has no shared changes: what is seen of a
-// page is its own, and no page is looked at for what it tells of the others.
+// TestFewPagesShareNothing holds that a site with too few pages for a group has no shared changes: visits tell only
+// of their own page, and there are no looks.
 func TestFewPagesShareNothing(t *testing.T) {
 	x := NewIndex(Default())
 	few := Default().Folder - 1

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRanking compares with a look at every page: what is picked is worth nearly as much as the best.
+// TestRanking compares each pick with the values of all pages: it is worth nearly as much as the best.
 func TestRanking(t *testing.T) {
 	const pages = 3000
 	rng := rand.New(rand.NewPCG(1, 2))

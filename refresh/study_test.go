@@ -132,8 +132,8 @@ func TestStudyIsInterrupted(t *testing.T) {
 	}
 }
 
-// BenchmarkStudy learns from eight visits to each of 10⁵ pages of ten sites, and ranks them, and reports the
-// longest piece: for so long nobody else has the policy.
+// BenchmarkStudy learns from eight visits to each of 10⁵ pages of ten sites, and ranks them. It reports the longest
+// piece, during which no other caller can use the policy.
 func BenchmarkStudy(b *testing.B) {
 	const pages = 100_000
 	longest, pieces := 0.0, 0

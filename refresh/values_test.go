@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestValues holds the laws that a ranking rests on, whatever was seen: each rate stays possible, and what a
-// visit is worth is positive and rises with time. So no page waits for ever.
+// TestValues holds the laws on which a ranking relies, after any visits: each rate stays possible, and the value of a
+// visit is positive and rises with time. So no page waits forever.
 func TestValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := NewIndex(Default())

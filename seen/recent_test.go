@@ -70,7 +70,7 @@ func TestRecallHoldsCashBack(t *testing.T) {
 	}
 }
 
-// TestCollect holds that what is held back of a page's cash is handed over once, and counts as told.
+// TestCollect holds that the held-back cash of a page is collected once, and then counts as told.
 func TestCollect(t *testing.T) {
 	test := open(t, Options{CacheEntries: 64, Cash: true})
 	page := pages(1)[0]

@@ -378,7 +378,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// model is what a Test must be like, as maps.
+// model is the specification of a Test, with maps.
 type model struct {
 	durable, decided map[weburl.Fingerprint]uint16 // decided: durable and more
 	durableMarks     map[weburl.Partition]uint64
@@ -410,7 +410,7 @@ func (m *model) offer(mark Mark, links []weburl.Link) {
 	}
 }
 
-// drain returns the verdicts that tell of a new page or a lower depth: those that any Test gives.
+// drain returns the verdicts about new pages and lower depths, which every Test must give.
 func (m *model) drain() (verdicts []Verdict, marks []Mark) {
 	for _, v := range m.pending {
 		fp := v.Link.Fingerprint
@@ -436,7 +436,7 @@ func (m *model) crash() {
 	m.pending, m.pendingMarks = nil, map[weburl.Partition]uint64{}
 }
 
-// links yields what is decided.
+// links yields the decided links.
 func (m *model) links() iter.Seq[weburl.Link] {
 	return func(yield func(weburl.Link) bool) {
 		for fp, depth := range m.decided {
@@ -464,8 +464,8 @@ func (m *model) tell(t *rapid.T, verdicts []Verdict, before map[weburl.Fingerpri
 	return rest
 }
 
-// promised leaves of verdicts what a Test promises: which URLs are new, in order, and the lower depths of
-// known ones, in any order; nothing of cash and hops.
+// promised reduces verdicts to the contract of a Test: the new URLs, in order, and the lower depths of known ones, in
+// any order, without cash and hops.
 func promised(verdicts []Verdict) []Verdict {
 	var fresh, lower []Verdict
 	for _, v := range verdicts {

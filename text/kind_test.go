@@ -15,8 +15,8 @@ func opinions(n int) string {
 	return fmt.Sprintf("The %s opinion on lamps, which is a long one and that of nobody else here.", name(n))
 }
 
-// TestThreadIsItsPosts reads threads of which the posts are marked as schema.org or programs for forums mark them: what
-// stands around the posts is left out.
+// TestThreadIsItsPosts reads threads whose posts have the markup of schema.org or of forum programs. Text around the
+// posts is left out.
 func TestThreadIsItsPosts(t *testing.T) {
 	want := "Which lamp?\n" + opinions(1) + "\n" + opinions(2) + "\n" + opinions(3)
 	for _, attributes := range []string{"itemprop=text", `class="bbWrapper wide"`, "class=cooked"} {
@@ -35,8 +35,8 @@ func TestThreadIsItsPosts(t *testing.T) {
 	}
 }
 
-// TestNameAroundEverything holds that a name which speaks against an element is believed of a part of a page, and not
-// of what has most of its text.
+// TestNameAroundEverything holds that a name excludes an element from the main text only if the element has a small
+// part of the page's text.
 func TestNameAroundEverything(t *testing.T) {
 	var paragraphs strings.Builder
 	for n := 1; n <= 20; n++ {

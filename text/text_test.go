@@ -88,7 +88,7 @@ func TestWhatRepeatsIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestBrief holds that what is read in short is the same text.
+// TestBrief holds that Brief returns the same text as Read.
 func TestBrief(t *testing.T) {
 	site := &text.Site{}
 	for n := 1; n <= 40; n++ {
@@ -167,7 +167,7 @@ func TestRowOfLinks(t *testing.T) {
 	}
 }
 
-// TestTemplateIsLearnedAnew shows a site an old template, then many pages of which every block is new, and then a new
+// TestTemplateIsLearnedAnew shows a site an old template, then many pages with only new blocks, and then a new
 // template.
 func TestTemplateIsLearnedAnew(t *testing.T) {
 	site := &text.Site{}
@@ -202,7 +202,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPageInsideOfAForm reads a page of which every part looks like something else than text: the library decides.
+// TestPageInsideOfAForm reads a page in which no part looks like text: the library decides.
 func TestPageInsideOfAForm(t *testing.T) {
 	d := read(t, "<form><article>"+strings.Repeat("<p>The words of an article that its site has put into a form.</p>", 20)+"</article></form>", nil, false)
 	if !strings.Contains(d.Text, "words of an article") {
@@ -266,7 +266,7 @@ func TestLibraryIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLibraryIsAskedForEachPage reads pages one after the other of which only the library finds the text.
+// TestLibraryIsAskedForEachPage reads pages whose text only the library finds, one after the other.
 func TestLibraryIsAskedForEachPage(t *testing.T) {
 	u, _ := weburl.Parse("http://manual.test/1.html")
 	e := text.NewExtractor(text.Limits{})
@@ -306,8 +306,8 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// TestNearDuplicates plants copies of texts of which a part of the words is changed, so that the Jaccard of their runs
-// of words is known, among texts that share half.
+// TestNearDuplicates plants copies of texts with some changed words among texts that share half of their words. The
+// Jaccard similarity of the copies is known.
 func TestNearDuplicates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(28, 1))
 	const (
@@ -323,7 +323,7 @@ func TestNearDuplicates(t *testing.T) {
 		}
 		first := len(signatures)
 		signatures = append(signatures, text.Sign(strings.Join(own, " ")))
-		// The end of the copy is new: n of its words, so that of the runs words−3−n are shared, and n are each one's
+		// The last n words of the copy are new. So the two texts share words−3−n runs, and each has n runs of its
 		// own.
 		for _, changed := range []int{words / 10 * 10 / 100 * 10, words / 3} { // 0.82 and 0.5
 			copied := append([]string(nil), own...)

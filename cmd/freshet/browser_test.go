@@ -19,7 +19,7 @@ import (
 	"freshet/clock"
 )
 
-// browser is a tab of Chromium, of which whatever goes wrong fails the test.
+// browser is a tab of Chromium. Any error in it fails the test.
 type browser struct {
 	t   *testing.T
 	tab context.Context
@@ -48,7 +48,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// text returns what an expression of JavaScript comes to.
+// text returns the value of a JavaScript expression.
 func (b *browser) text(expression string) string {
 	b.t.Helper()
 	value, err := chromedp.Run(b.tab, chromedp.Evaluate[string]("String("+expression+")"))
@@ -102,7 +102,7 @@ func (b *browser) barriers(scheme string) string {
 	return b.text("window.barriers")
 }
 
-// picture returns what is seen, of the page's whole length.
+// picture returns a picture of the page in its whole length.
 func (b *browser) picture() []byte {
 	b.t.Helper()
 	png, err := chromedp.Run(b.tab, chromedp.FullScreenshot(100))
@@ -182,7 +182,7 @@ func (b *browser) inspect(at, path string) {
 	}
 }
 
-// look returns what is seen of a page of whose fonts each has come or failed.
+// look returns a picture of a page after each of its fonts has loaded or failed.
 func (b *browser) look(address string) []byte {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(600, 400), chromedp.Navigate(address))

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestSmallCgroup crawls in a memory cgroup of 200 MB: the default budget works, and what is too little for a crawl or
-// more than the cgroup has is refused with what to give instead.
+// TestSmallCgroup crawls in a memory cgroup of 200 MB: the default budget works. A budget that is too small for a
+// crawl, or larger than the cgroup, is refused with a proposal.
 func TestSmallCgroup(t *testing.T) {
 	procs := newCgroup(t, 200_000_000)
 	web := httptest.NewServer(smallWeb())

@@ -27,7 +27,7 @@ func written(t *testing.T, name string, text []byte) string {
 	return name
 }
 
-// connects tells what comes of an attempt, and holds that it says nothing secret.
+// connects returns the error of an attempt to connect, and holds that it contains no secret.
 func connects(t *testing.T, s clusterSettings) error {
 	t.Helper()
 	conn, err := s.connect()

@@ -26,7 +26,7 @@ func fileOf(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// TestSettingsPage holds docs/settings.md to the list of settings, each of which has a unit.
+// TestSettingsPage holds that docs/settings.md equals the list of settings, and that each has a unit.
 func TestSettingsPage(t *testing.T) {
 	var want bytes.Buffer
 	writeSettings(&want)
@@ -140,7 +140,7 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// TestExamples holds that the example settings, and what they name, are valid.
+// TestExamples holds that the example settings are valid, and so are the files that they name.
 func TestExamples(t *testing.T) {
 	configs, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "freshet.yaml"))
 	if err != nil || len(configs) < 3 {
@@ -186,9 +186,8 @@ func TestDeploy(t *testing.T) {
 	}
 }
 
-// TestDockerfile holds, where no image can be built, what its steps rely on: that the paths they copy exist,
-// that what a later stage copies is made by an earlier one, that the toolchain is as new as go.mod wants, and
-// that the commands are there.
+// TestDockerfile checks the steps without building an image: copied paths exist, an earlier stage makes what a later
+// one copies, the toolchain is that of go.mod, and the commands exist.
 func TestDockerfile(t *testing.T) {
 	text := fileOf(t, "deploy", "Dockerfile")
 	made := map[string]bool{"/etc/ssl/certs/ca-certificates.crt": true} // in every Debian image with Go

@@ -22,7 +22,7 @@ var withoutJSON = map[string]string{
 	"cluster dev":       "prints what its nodes say",
 }
 
-// printed is a command with --json, what it exits with, and the keys of the last line that it prints; none: it prints
+// printed is a command with --json, its exit code, and the keys of the last line that it prints; none: it prints
 // nothing.
 type printed struct {
 	args string
@@ -30,7 +30,7 @@ type printed struct {
 	keys string
 }
 
-// printsJSON has a line for each command, all of them run where scene has made what they need.
+// printsJSON has a line for each command. All run in the folder that scene has prepared.
 var printsJSON = map[string]printed{
 	"add":   {args: "add http://site.test/x", keys: "pages"},
 	"block": {args: "block blocked.test", keys: "pages"},
@@ -108,7 +108,7 @@ func TestJSON(t *testing.T) {
 	}
 	visit(newRoot())
 	slices.Sort(names)
-	// What a command needs comes first, and orders come last.
+	// A command comes after those that it depends on. Orders come last.
 	slices.SortStableFunc(names, func(x, y string) int { return slices.Index(lastOfJSON, x) - slices.Index(lastOfJSON, y) })
 	for _, name := range names {
 		row, ok := printsJSON[name]

@@ -120,7 +120,7 @@ func TestWriteParquet(t *testing.T) {
 	}
 }
 
-// TestSitemaps holds that what does not fit one sitemap goes to several, of which an index has the URLs.
+// TestSitemaps holds that too many pages for one sitemap go to several, and that an index has their URLs.
 func TestSitemaps(t *testing.T) {
 	dir := t.TempDir()
 	m := &sitemaps{file: filepath.Join(dir, "sitemap.xml"), published: "https://a.test/maps", urls: 2}

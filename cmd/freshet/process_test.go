@@ -133,8 +133,8 @@ func slowCrawl(t *testing.T, site *slowSite, data string) *process {
 	return p
 }
 
-// TestInterrupt holds that the first signal lets what is in flight end and be stored. Meanwhile the
-// directory, whose path is too long for a socket's, may be looked into and not be used.
+// TestInterrupt holds that after the first signal the requests in flight end and are stored. Meanwhile others can
+// read the directory, whose path is too long for a socket, but not use it.
 func TestInterrupt(t *testing.T) {
 	site := newSlowSite(t)
 	data := filepath.Join(t.TempDir(), strings.Repeat("long/", 40), "data")
@@ -180,8 +180,8 @@ func TestInterrupt(t *testing.T) {
 	freshet(t, 0, "verify", "--data", data)
 }
 
-// TestInterruptTwice holds that the second signal gives up what is in flight, which stays queued, and
-// that this is no clean stop, whoever opens the directory to look or to repair.
+// TestInterruptTwice holds that the second signal abandons the requests in flight, whose pages stay queued. This is
+// not a clean stop, even if the directory is opened in between to read or to repair it.
 func TestInterruptTwice(t *testing.T) {
 	site := newSlowSite(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -224,7 +224,8 @@ func goesOnAfterUncleanStop(t *testing.T, site *slowSite, data string) {
 	freshet(t, 0, "verify", "--data", data)
 }
 
-// TestListenTaken holds that a taken address which was asked for is a failure, and none is silence.
+// TestListenTaken holds that a crawl fails if the given --listen address is taken, and that an empty one is accepted
+// silently.
 func TestListenTaken(t *testing.T) {
 	site := httptest.NewServer(smallWeb())
 	t.Cleanup(site.Close)

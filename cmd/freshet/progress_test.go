@@ -11,7 +11,7 @@ import (
 	"freshet/node"
 )
 
-// TestLineOfRetries holds that a crawl says what it waits for when all that is left has failed.
+// TestLineOfRetries holds that the line of progress explains the wait when only failed pages are left.
 func TestLineOfRetries(t *testing.T) {
 	s := node.Status{State: "crawling", QueuedNew: 1, SitesWaiting: 1, Forecast: node.Forecast{RemainingS: 1e9}}
 	s.Pages, s.Sites, s.URLsFailed, s.Bytes = 6, 2, 1, 2900
@@ -24,7 +24,7 @@ func TestLineOfRetries(t *testing.T) {
 	}
 }
 
-// TestWorking holds that a command which takes long says what it does every ten seconds, and how much it has read.
+// TestWorking holds that a long-running command prints every ten seconds what it does and how much it has read.
 func TestWorking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -28,8 +28,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestClicksOfADaemon searches and clicks in a daemon that learns from it, once through the window's link, and starts
-// it again: what is expected to embarrass is shown from then on, and what was not to be noted is not.
+// TestClicksOfADaemon searches and clicks in a daemon that learns from it, once through the window's link, and
+// restarts it. From then on the daemon shows the expected embarrassment. Searches that must not be noted are not.
 func TestClicksOfADaemon(t *testing.T) {
 	web := httptest.NewServer(smallWeb())
 	t.Cleanup(web.Close)
@@ -311,8 +311,8 @@ func (c *circleCrawl) allocated(t *testing.T, weights []float64) (sum float64) {
 	return sum
 }
 
-// crawled returns the embarrassments a day that a crawl with the default policy comes to in the last 60 of 180 days of
-// drawn changes, in virtual time.
+// crawled runs a crawl with the default policy over 180 days of drawn changes, in virtual time. It returns the
+// embarrassments a day in the last 60 days.
 func (c *circleCrawl) crawled(t *testing.T, weights []float64) (sum float64) {
 	t.Helper()
 	const day, days, scored = 86400.0, 180, 60

@@ -72,8 +72,8 @@ func styledSite(t *testing.T) *httptest.Server {
 	return site
 }
 
-// TestReplayEqualsSite compares pictures of a page at its site and in the window, after the site has gone. The page and
-// what it needs were fetched in different seconds.
+// TestReplayEqualsSite compares pictures of a page at its site and in the window, after the site has gone. The page
+// and its requisites were fetched in different seconds.
 func TestReplayEqualsSite(t *testing.T) {
 	b := openBrowser(t)
 	site := styledSite(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// needyWeb is a site whose pages need what lies on it and on another host, which has more than that. It notes what is
-// asked for.
+// needyWeb is a site whose pages have requisites on the site and on another host, which also has other pages. It
+// records requests.
 type needyWeb struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -55,7 +55,7 @@ func newNeedyWeb(t *testing.T) *needyWeb {
 	return w
 }
 
-// since returns what was asked for since the last time.
+// since returns the requests since the last call.
 func (w *needyWeb) since() (asked []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +63,7 @@ func (w *needyWeb) since() (asked []string) {
 	return asked
 }
 
-// TestRequisites crawls a folder of a site with each of the values of --requisites, and then goes on with more of them.
+// TestRequisites crawls a folder of a site with each value of --requisites, and then continues with a wider one.
 func TestRequisites(t *testing.T) {
 	web := newNeedyWeb(t)
 	dir := t.TempDir()

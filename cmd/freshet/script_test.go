@@ -145,7 +145,7 @@ func smallWeb() http.Handler {
 	return mux
 }
 
-// TestHelp holds that every command says what it does and shows how.
+// TestHelp holds that every command has a description and an example.
 func TestHelp(t *testing.T) {
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

@@ -23,7 +23,7 @@ import (
 	"freshet/cmd/freshet/command"
 )
 
-// awaitLine reads what a process says until a line has these words.
+// awaitLine reads the output of a process until a line contains these words.
 func (p *process) awaitLine(words string) string {
 	p.t.Helper()
 	for p.said.Scan() {
@@ -118,7 +118,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// awaitPages waits until so many pages are stored.
+// awaitPages waits until this number of pages is stored.
 func awaitPages(t *testing.T, config string, n int) {
 	t.Helper()
 	for range 200 {

@@ -39,8 +39,8 @@ func TestShownDefaultsAreValid(t *testing.T) {
 	}
 }
 
-// TestShownSettingsAreValid holds that what config show prints means what it was made of, whatever the
-// texts in it.
+// TestShownSettingsAreValid holds that the output of config show gives the same settings again, for any texts in
+// them.
 func TestShownSettingsAreValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flags := newCrawlFlags()
@@ -111,8 +111,8 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// FuzzSettings holds that no file of settings panics, that every fault is said with its file and line,
-// and that what a good file sets can be shown and read back.
+// FuzzSettings holds that no file of settings panics, that every fault has its file and line, and that the settings
+// of a valid file can be shown and read back.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
 		"", "delay: 5s\n", "resolve: [a=127.0.0.1:1, b.test=[::1]:2]\n", "max-page: 1\n", "- a\n", "a: {b: c}\n", "? x\n: y\n", "delay: *a\n",

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestCrawlHandsOn crawls with a folder as a sink: when the crawl has ended the folder has what the pages say, without
-// those that disallow a use, and a second crawl adds nothing.
+// TestCrawlHandsOn crawls with a folder as a sink. After the crawl the folder has the texts of the pages that allow
+// the uses. A second crawl adds nothing.
 func TestCrawlHandsOn(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {

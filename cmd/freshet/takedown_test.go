@@ -19,7 +19,7 @@ import (
 	"freshet/internal/remains"
 )
 
-// takenDown is what the page of these tests says, and nobody else.
+// takenDown is a text that only the page of these tests has.
 const takenDown = "quagmire-7713"
 
 // takeDownWeb is smallWeb with a page that says takenDown wherever an answer can.
@@ -113,7 +113,8 @@ var takeDownPaths = []string{
 	"/resourcesync/capabilities.xml", "/resourcesync/resources.xml", "/resourcesync/changes.xml", "/", "/metrics",
 }
 
-// getText returns what is answered within a second, which is all that an endless answer says of the past.
+// getText returns the part of an answer that arrives within a second. An endless answer has sent everything of the
+// past by then.
 func getText(t *testing.T, address string) string {
 	t.Helper()
 	client := &http.Client{Timeout: time.Second}

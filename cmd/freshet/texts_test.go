@@ -25,8 +25,8 @@ import (
 	"freshet/store/warc"
 )
 
-// TestTextExport exports the texts of a site of which some pages disallow some uses, lets pages change, end and
-// disallow, and holds that the export of what has changed brings the first one to what a whole one is then.
+// TestTextExport exports the texts of a site on which some pages disallow some uses. Then pages change, end and
+// disallow uses. The first export with the export of changes must equal a new whole export.
 func TestTextExport(t *testing.T) {
 	var later atomic.Bool
 	page := func(w http.ResponseWriter, r *http.Request, head, words string) {

@@ -96,8 +96,8 @@ func TestWebhookSettings(t *testing.T) {
 	}
 }
 
-// TestServeTellsWebhooks runs a daemon with two webhooks, one of which takes nothing. The other is told of
-// every page; the first is after a restart.
+// TestServeTellsWebhooks runs a daemon with two webhooks. One accepts nothing; the other gets every page. After a
+// restart the first gets them too.
 func TestServeTellsWebhooks(t *testing.T) {
 	web := httptest.NewServer(smallWeb())
 	t.Cleanup(web.Close)

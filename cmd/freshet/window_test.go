@@ -20,7 +20,8 @@ import (
 	"freshet/clock"
 )
 
-// hostileTitle is what a page may call itself: markup, a script, marks that turn the reading round, and a megabyte.
+// hostileTitle is a hostile title of a page: markup, a script, marks that reverse the direction of text, and a
+// megabyte.
 var hostileTitle = "</title><script>window.broken=1</script><img src=x onerror=window.broken=1>\u202e\u2066" + strings.Repeat("w", 1<<20)
 
 // endlessSite is a site whose every page leads to more, and whose home page is another each time. It counts requests.
@@ -116,9 +117,9 @@ func TestSignInInBrowser(t *testing.T) {
 	daemon.end()
 }
 
-// TestWindowInBrowser looks at a crawl as an operator does: its numbers move, a block ends requests, a diff opens,
-// and what a page calls itself breaks nothing. Axe finds nothing serious in any pane. Pictures of all, wide and narrow,
-// are kept with -artifacts.
+// TestWindowInBrowser uses the window like an operator: the numbers move, a block ends requests, a diff opens, and a
+// hostile title breaks nothing. Axe finds no serious fault in any pane. With -artifacts the test keeps pictures of
+// all panes, wide and narrow.
 func TestWindowInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	site, requests := endlessSite(t)
@@ -147,7 +148,7 @@ func TestWindowInBrowser(t *testing.T) {
 	if !strings.Contains(title, "</title><script>") || len([]rune(title)) > 301 {
 		t.Errorf("a hit of %d characters: %.200q", len([]rune(title)), title)
 	}
-	// What comes after a title that turns the reading round is read as ever.
+	// Text after a title that reverses the direction has its normal direction.
 	if left := b.text("getComputedStyle(" + hit + ").unicodeBidi + getComputedStyle(document.querySelector('article .url.dim')).direction"); left != "isolateltr" {
 		t.Errorf("its title is %s", left)
 	}

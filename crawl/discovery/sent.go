@@ -29,7 +29,7 @@ func (f *Finder) AdmitArrived(links []weburl.Link) []weburl.Link {
 	return f.admitted
 }
 
-// Arrive returns links as an Arrived record holds them, and ArrivedLinks the links that one holds.
+// Arrive returns links in the form of an Arrived record. ArrivedLinks is the inverse.
 func Arrive(links []weburl.Link) []store.NewPage {
 	pages := make([]store.NewPage, len(links))
 	for i, link := range links {

@@ -91,7 +91,7 @@ func New(hosts Hosts, pace Pace, policy refresh.Policy, others ...refresh.Policy
 		sites: map[weburl.Site]*site{}, waits: map[refresh.ID]*list.Element{}}
 }
 
-// SetPace tells that the budget or the delay has changed. O(sites) if more picks of a site may be placed.
+// SetPace sets the budget and the delay. O(sites) if more picks of a site may be placed.
 func (k *Keeper) SetPace(p Pace) {
 	grew := p.AtSite > k.pace.AtSite
 	if k.pace = p; !grew {

@@ -133,7 +133,7 @@ func (s *subscriber) awaitFile(name string) {
 	}
 }
 
-// difference tells what a mirror holds that it should not, or lacks.
+// difference lists the pages that a mirror lacks or should not have.
 func difference(t *testing.T, w *crawled.Web, o mirror.Options) string {
 	t.Helper()
 	want := map[[sha1.Size]byte]int{}
@@ -203,8 +203,8 @@ func parse(t *testing.T, text string) weburl.URL {
 	return u
 }
 
-// TestMirrorsEqualTheRepository keeps mirrors of overlapping interests of a crawl that goes on, under each
-// scheduler in turn, and downloads.
+// TestMirrorsEqualTheRepository keeps mirrors with overlapping interests of a running crawl, and downloads, under
+// each scheduler.
 func TestMirrorsEqualTheRepository(t *testing.T) {
 	w := crawled.New(t, 3, 6)
 	for i, scheduler := range []string{"", "rq", "circular", "popularity", "rxw", "rxc"} {
@@ -280,8 +280,8 @@ func TestResume(t *testing.T) {
 	last.stop()
 }
 
-// A mischief is a network that does something to what comes: each connection is cut after so many bytes,
-// and one byte of every other is altered.
+// A mischief is a bad network: it cuts each connection after a number of bytes, and alters a byte of every second
+// one.
 type mischief struct {
 	mu          sync.Mutex
 	chance      *rand.Rand
@@ -358,8 +358,8 @@ func TestBadNetwork(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// TestBehindTheHorizon lets the log forget that a page has gone: a mirror with an old cursor says what it
-// has and is told to drop it.
+// TestBehindTheHorizon lets the log forget the end of a page. A mirror with an old cursor lists its pages and is told
+// to drop that page.
 func TestBehindTheHorizon(t *testing.T) {
 	w := crawled.New(t, 1, 4)
 	_, address := serveFeed(t, w, broadcast.Options{})
@@ -380,7 +380,7 @@ func TestBehindTheHorizon(t *testing.T) {
 	witness.stop()
 }
 
-// TestLiars holds that who lies about what it has harms nobody else, and that nonsense is refused.
+// TestLiars holds that a client with a false inventory harms only itself, and that invalid requests are refused.
 func TestLiars(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	_, address := serveFeed(t, w, broadcast.Options{})

@@ -12,8 +12,8 @@ import (
 	"freshet/internal/crawled"
 )
 
-// TestServerKilled ends a server under its subscribers; they go on with the next, which cuts chunks
-// otherwise and knows nothing of them but their cursors.
+// TestServerKilled ends a server while it has subscribers. They continue with the next server, which has other chunks
+// and only their cursors.
 func TestServerKilled(t *testing.T) {
 	w := crawled.New(t, 2, 6)
 	var now atomic.Pointer[http.Handler]

@@ -74,7 +74,7 @@ func (f mortalFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// states are what a repository holds, one after the other; "" is a page that has gone.
+// states are the successive contents of a repository; "" is a page that has ended.
 var states = []map[string]string{
 	{"http://a.test/x": "one", "http://a.test/y": "one", "http://a.test/d/e": "one"},
 	{"http://a.test/x": "two", "http://a.test/y": "", "http://a.test/d/e": "", "http://a.test/new": "one", "http://a.test/d": "one"},
@@ -82,8 +82,8 @@ var states = []map[string]string{
 	{"http://a.test/x": "one", "http://a.test/y": "", "http://a.test/d/e": "three", "http://a.test/new": "one", "http://a.test/d": ""},
 }
 
-// news are the messages of a server whose repository is in a state, to a client that is whole up to an earlier
-// one (-1: it never was, and says what it has).
+// news returns the messages of a server in one state to a client that is complete up to an earlier state (-1: it
+// never was, and lists its pages).
 func news(f *folder, since, state int) []*broadcast.Message {
 	var messages []*broadcast.Message
 	for _, url := range slices.Sorted(maps.Keys(states[state])) {
@@ -137,8 +137,8 @@ func follow(dir string, state int, left *int) error {
 	return nil
 }
 
-// TestKilled kills a mirror before every change of its folder, and in the middle of every write, while the
-// repository goes on: the next start makes the folder equal to the repository.
+// TestKilled kills a mirror before every change of its folder, and in the middle of every write, while the repository
+// changes. After the next start the folder equals the repository.
 func TestKilled(t *testing.T) {
 	for state := range states[:len(states)-1] {
 		for kill := 0; ; kill++ {
@@ -161,7 +161,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// checkMirror compares a mirror's files with what a repository holds.
+// checkMirror compares a mirror's files with the content of a repository.
 func checkMirror(t *testing.T, dir string, state map[string]string, when string) {
 	t.Helper()
 	f, err := openFolder(dir)

@@ -89,7 +89,7 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// take gives a client a chunk of one page, through a server, and returns what it makes of it.
+// take sends a client a chunk of one page through a server, and returns the result.
 func take(t *testing.T, dir string, page broadcast.Page) error {
 	frame, err := broadcast.AppendFrame(nil, &broadcast.Message{Chunk: &broadcast.Chunk{Pages: []broadcast.Page{page}}})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"freshet/weburl"
 )
 
-// sitemap is what a client of ResourceSync reads.
+// sitemap is a document as a client of ResourceSync reads it.
 type sitemap struct {
 	XMLName xml.Name
 	Links   []rsLink  `xml:"http://www.openarchives.org/rs/terms/ ln"`
@@ -63,7 +63,7 @@ func (s *sitemap) link(rel string) string {
 	return ""
 }
 
-// synchronised serves the lists of a world, with so many entries at most.
+// synchronised serves the lists of a world, with at most this number of entries per list.
 func synchronised(t *testing.T, w *crawled.Web, most int) (address string) {
 	lists := &resourcesync.Source{Store: w.Store(), Clock: clock.Real(), ListEntries: most}
 	server := httptest.NewServer(lists.Handler())
@@ -131,8 +131,7 @@ func readList(t *testing.T, address string, most int) (entries []rsEntry, monito
 	return entries, list.link("monitor")
 }
 
-// TestResourceSyncLists reads what a crawl has stored and what has changed since, as one list each and
-// through indexes.
+// TestResourceSyncLists reads the stored pages of a crawl and their changes, each as one list and through indexes.
 func TestResourceSyncLists(t *testing.T) {
 	w := crawled.New(t, 3, 4)
 	w.Set(crawled.URL(0, 1), "second text")
@@ -222,8 +221,8 @@ func TestChangesLeadToResources(t *testing.T) {
 	}
 }
 
-// TestIndexStaysShort changes pages over and over: the index, of which parts are remembered, does not grow with
-// the changes.
+// TestIndexStaysShort changes pages repeatedly. The index, whose parts are remembered, does not grow with the
+// changes.
 func TestIndexStaysShort(t *testing.T) {
 	const pages, most = 4, 2
 	w := crawled.New(t, 1, pages)
@@ -260,7 +259,7 @@ func livePages(t *testing.T, s *store.Store) map[string]string {
 	return live
 }
 
-// TestRefusedLists holds what a list that is none is answered.
+// TestRefusedLists holds the answers to requests for lists that do not exist.
 func TestRefusedLists(t *testing.T) {
 	w := crawled.New(t, 1, 4)
 	address := synchronised(t, w, 2)

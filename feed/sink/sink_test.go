@@ -88,7 +88,7 @@ func (c *copyOf) take(url string, position uint64, text string, deleted bool) {
 	}
 }
 
-// A place is where a test's documents go: what makes the target, as after a start of the process, and what the place
+// A place receives a test's documents. It can make a new target, as after a restart of the process, and list what it
 // has.
 type place struct {
 	open func() sink.Target
@@ -114,8 +114,8 @@ func changes(t *testing.T) int {
 	return n
 }
 
-// follow lets pages change while a sink is killed at any instant and its place is hurt, and holds that what the place
-// has in the end is what the pages say.
+// follow changes pages while it kills the sink at any moment and disturbs its place. At the end, the place must have
+// the present texts of the pages.
 func follow(t *testing.T, p place) {
 	const pages = 12
 	left := changes(t)
@@ -469,8 +469,8 @@ func TestRefusedDocument(t *testing.T) {
 	}
 }
 
-// TestLockedIndex holds that what an engine does not take while it is locked or has no index is no document that is
-// refused for ever.
+// TestLockedIndex holds that documents count as not yet accepted, and not as refused, while an engine is locked or
+// has no index.
 func TestLockedIndex(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	locks := []map[string]any{
@@ -543,8 +543,8 @@ func (c *cut) Clear(context.Context) error {
 
 func (*cut) Close() error { return nil }
 
-// TestFirstPassIsCut holds that a sink that is stopped while it hands on all pages for the first time goes on, though
-// the log has forgotten ends of pages from before it began.
+// TestFirstPassIsCut stops a sink during its first delivery of all pages. It must continue, although the log has
+// forgotten ends of pages from before its start.
 func TestFirstPassIsCut(t *testing.T) {
 	const pages = 70 // more than one batch
 	w := crawled.New(t, 1, pages)
@@ -576,8 +576,7 @@ func TestFirstPassIsCut(t *testing.T) {
 	}
 }
 
-// TestAliasCannotBeCleared holds that a sink whose index is an alias says what to do when it has to be deleted, and
-// does not try for ever.
+// TestAliasCannotBeCleared holds that a sink stops with advice if its index must be deleted but is an alias.
 func TestAliasCannotBeCleared(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	asked := 0
@@ -612,8 +611,8 @@ func TestAliasCannotBeCleared(t *testing.T) {
 	}
 }
 
-// failing is a target that takes nothing the first time, when it calls meanwhile. taken has what it took first of each
-// page.
+// failing is a target that fails the first time, after it has called meanwhile. taken has the first document that it
+// accepted for each page.
 type failing struct {
 	meanwhile func()
 	taken     map[string]sink.Document

@@ -154,7 +154,7 @@ func TestWebhookIsToldOfChanges(t *testing.T) {
 	}
 }
 
-// TestWebhookIsToldAgain refuses what is sent in every way; nothing is lost, and what is taken comes once.
+// TestWebhookIsToldAgain refuses requests in every way. No change is lost, and none is accepted twice.
 func TestWebhookIsToldAgain(t *testing.T) {
 	w := crawled.New(t, 2, 3)
 	elsewhere := newReceiver(t, nil)
@@ -180,8 +180,8 @@ func TestWebhookIsToldAgain(t *testing.T) {
 	}
 }
 
-// TestWebhookHeedsRetryAfter refuses once by a number of seconds and once by a date, an hour off: it is asked again
-// after that. The metrics tell what happened.
+// TestWebhookHeedsRetryAfter refuses once with a number of seconds and once with a date, each an hour ahead. The
+// sender waits that long. The metrics show it.
 func TestWebhookHeedsRetryAfter(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	by := clock.New(time.Unix(1.8e9, 0), 1e5)
@@ -227,7 +227,8 @@ func TestWebhookHeedsRetryAfter(t *testing.T) {
 	}
 }
 
-// TestWebhookGoesOn ends the sender, also while the hook refuses all; the next one goes on where it was.
+// TestWebhookGoesOn ends the sender, also while the hook refuses everything. The next sender continues at the same
+// place.
 func TestWebhookGoesOn(t *testing.T) {
 	w := crawled.New(t, 1, 4)
 	var down sync.Map
@@ -278,7 +279,7 @@ func TestWebhookThatHangs(t *testing.T) {
 	}
 }
 
-// TestWebhookThatPanics has what is done for one hook panic. The other is told of everything.
+// TestWebhookThatPanics makes the work for one hook panic. The other hook still gets all changes.
 func TestWebhookThatPanics(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	bad, r := newReceiver(t, nil), newReceiver(t, nil)

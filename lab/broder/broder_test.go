@@ -37,7 +37,7 @@ func smallWeb(t *testing.T) *graph.Stored {
 	return web
 }
 
-// What must be true on every trace is, and the same parameters give the same result.
+// The bounds hold on every trace, and the same parameters give the same result.
 func TestWeb(t *testing.T) {
 	web := smallWeb(t)
 	p := parameters{policies: withoutInfinite(), orders: []string{"fifo", "depth"}, from: 6, to: 17, processes: 4, seed: 1}

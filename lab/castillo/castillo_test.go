@@ -11,8 +11,8 @@ import (
 	"freshet/sim/discovery"
 )
 
-// TestExperiments runs both on small webs and holds what is true of any: no crawl beats its bounds, all
-// pages bring all PageRank, and the oracle is best at first.
+// TestExperiments runs both experiments on small webs. It holds that no crawl beats its bounds, that all pages bring
+// all PageRank, and that the oracle is best at first.
 func TestExperiments(t *testing.T) {
 	for _, e := range []lab.Experiment{Experiment(webs.Source{}), Parallel(webs.Source{})} {
 		t.Run(e.Name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"freshet/lab"
 )
 
-// TestExperiment holds that the default keeps copies fresher than uniform, that what is believed is near the
-// truth, and that the same seed finds the same again.
+// TestExperiment holds that the default keeps copies fresher than uniform, that the believed freshness is near the
+// true one, and that the same seed gives the same result.
 func TestExperiment(t *testing.T) {
 	run := func() *lab.Result {
 		trial := Experiment().New()

@@ -50,7 +50,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestDownloaders holds that a mixed load serves them: R/Q leaves some for ever, Lifetime none.
+// TestDownloaders holds that, under a mixed load, Lifetime serves all downloaders and R/Q never serves some.
 func TestDownloaders(t *testing.T) {
 	result := run(t, Experiment(), "--downloaders=100", "--seeds=1", "--scheduler=circular,rq,lifetime")
 	rq, ours := result.Rows[1], result.Rows[2]

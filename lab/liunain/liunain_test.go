@@ -9,8 +9,8 @@ import (
 	"freshet/lab"
 )
 
-// TestExperiment holds that all that was printed agrees but what the tables list with a reason, that
-// the simulation agrees with theory, and that the claims come out as they should.
+// TestExperiment holds that all printed numbers agree, except those that the tables list with a reason, that the
+// simulation agrees with theory, and that each claim has the expected verdict.
 func TestExperiment(t *testing.T) {
 	trial := Experiment().New()
 	if err := trial.Flags().Parse([]string{"--runs=10", "--span=5000", "--pages=1000"}); err != nil {
@@ -63,7 +63,7 @@ func TestExperiment(t *testing.T) {
 	}
 }
 
-// TestParameters holds what is refused.
+// TestParameters holds that invalid parameters are refused.
 func TestParameters(t *testing.T) {
 	for _, flag := range []string{"--runs=1", "--span=NaN", "--pages=9"} {
 		trial := Experiment().New()

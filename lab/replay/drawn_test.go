@@ -12,10 +12,10 @@ import (
 
 var drawnSite = flag.String("drawn", "", "site of polled-pages.csv.gz of which TestKnownRates draws changes")
 
-// TestKnownRates measures what it is worth to know rates, and not counts as the oracle does. Pages live as those of the
-// site, but change alone, each at a rate that is drawn from the distribution that fits the site best. The policy
-// that is told those rates is the best there can be, in the limit of many pages. The oracle knows more, which nobody
-// can: how many changes are to come in the window.
+// TestKnownRates measures the value of knowing rates, instead of counts as the oracle does. Pages live like those of
+// the site, but change independently, each at a rate drawn from the distribution that fits the site best. The policy
+// that knows these rates is optimal in the limit of many pages. The oracle knows more than possible: the number of
+// changes in the window.
 func TestKnownRates(t *testing.T) {
 	if *drawnSite == "" {
 		t.Skip("measures only with -drawn")

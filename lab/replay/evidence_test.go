@@ -34,8 +34,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestMeasure holds that what is kept is what was measured: a policy beside uniform visits, and each site of some
-// pages.
+// TestMeasure holds that the kept rows equal the measured ones: a policy beside uniform visits, and each site with
+// enough pages.
 func TestMeasure(t *testing.T) {
 	k := kind{name: "two sites", file: "h.csv", window: 400, score: 200, drawn: "sites", seeds: 2, rivals: []string{"lambdacrawl"}, bySite: true}
 	dir := t.TempDir()

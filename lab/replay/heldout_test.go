@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Of four sites two are in each half, and what is picked on one half is reported for every site of the other.
+// Each half has two of four sites. The settings picked on one half are scored on every site of the other.
 func TestHeldOut(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "h.csv")
 	writeHistories(t, file, []string{"a", "b", "c", "d"}, 6)
@@ -42,7 +42,7 @@ func TestHeldOut(t *testing.T) {
 	}
 }
 
-// writeHistories writes the histories of sites of as many pages, each of which changes at a pace of its own.
+// writeHistories writes the histories of sites with equal numbers of pages. Each page changes at its own pace.
 func writeHistories(t *testing.T, file string, sites []string, pages int) {
 	t.Helper()
 	var table strings.Builder

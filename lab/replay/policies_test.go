@@ -9,8 +9,8 @@ import (
 	"freshet/refresh"
 )
 
-// TestWhittle holds the learner's rate, by hand: ten crawls a day apart of which five saw a change are those of a page
-// that changes about once a day, and the page that has changed more often is visited sooner.
+// TestWhittle compares the learner's rate with one computed by hand: if five of ten daily crawls saw a change, the
+// page changes about once a day. A page that changed more often is visited sooner.
 func TestWhittle(t *testing.T) {
 	if got, want := (crawls{number: 10, changed: 5, time: 10}).rate(), 5.5*11/(10*5.5); got != want {
 		t.Errorf("rate %v, want %v", got, want)
@@ -51,7 +51,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestTaught holds that what is visited daily at no cost is learned, and that the scored part costs what it did.
+// TestTaught holds that policies learn from free daily visits, and that visits in the scored part still cost their
+// budget.
 func TestTaught(t *testing.T) {
 	w := drawn(200, 120*day)
 	w.Score = 40 * day

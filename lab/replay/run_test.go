@@ -25,8 +25,8 @@ func (e *every) Next(float64) (refresh.ID, float64, bool) {
 	return id, 0, true
 }
 
-// TestScore holds the score of one page by hand: a window of 10 s of which the last 6 are scored, updates at
-// 3, 5 and 8, slots at 1, 3, 5 … seconds plus a half.
+// TestScore compares the score of one page with one computed by hand: a window of 10 s whose last 6 s are scored,
+// updates at 3, 5 and 8 s, slots at 1.5, 3.5, 5.5 … s.
 func TestScore(t *testing.T) {
 	w := &World{Window: 10, Score: 6, Lives: []Life{{Site: "s", Path: "p", Born: 0, End: 10, Updates: []float64{3, 5, 8}}}}
 	tests := []struct {
@@ -131,9 +131,9 @@ func TestNewWorld(t *testing.T) {
 	}
 }
 
-// TestRecordedHistories holds the counts of the recorded histories exactly, and the freshness of the
-// policies that need no learning, the mean of five seeds, to what a prototype measured. The budget is the
-// smallest of four; the figures of the others are in docs/notes/2026-11-simulator.md.
+// TestRecordedHistories holds the exact counts of the recorded histories. It compares the freshness of policies that
+// need no learning, the mean of five seeds, with that of a prototype. The budget is the smallest of four;
+// docs/notes/2026-11-simulator.md has the figures of the others.
 func TestRecordedHistories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")

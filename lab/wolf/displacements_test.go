@@ -10,11 +10,11 @@ import (
 	"freshet/schedule"
 )
 
-// TestLargestDistance holds what decides Figure 10's largest distance where ideal times are independent. By then so
-// many more crawls than slots have come, or fewer, as a Brownian bridge says: √(S/10) slots of one of ten crawlers of
-// S. Where more have come each waits as long; where fewer have, only the four in five that may be early take a free
-// slot, so each is early by 5/4 of it. So the largest distance is that of the bridge's highest point above 0 or 5/4 of
-// its lowest, whichever is more, and of its law 19 in 20 draws at a million slots lie between 169 and 545.
+// TestLargestDistance explains Figure 10's largest distance for independent ideal times. The difference between the
+// crawls and the slots so far is a Brownian bridge, in units of √(S/10) slots of one of ten crawlers with S slots. If
+// there are more crawls than slots, each crawl waits that long. If there are fewer, only the four in five that may be
+// early take a free slot, so each of them is early by 5/4 of the difference. So the largest distance is the bridge's
+// maximum or 5/4 of its minimum, whichever is larger. With a million slots, 19 in 20 draws lie between 169 and 545.
 func TestLargestDistance(t *testing.T) {
 	const draws, perCrawler = 300, 2000
 	p := &parameters{slots: perCrawler}

@@ -193,8 +193,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// What the default learns brings it within a hundredth of the optimum that does not know the instants of
-// quasi-deterministic pages.
+// After learning, the default is within 1 % of the optimum that does not know the instants of quasi-deterministic
+// pages.
 func TestMixture(t *testing.T) {
 	trial := Mixture().New()
 	if err := trial.Flags().Parse([]string{"--pages=400", "--intervals=40", "--scored=12", "--seeds=2", "--crawls-per-page=2.5", "--ahead=4"}); err != nil {

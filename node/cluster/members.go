@@ -32,7 +32,7 @@ type Lack struct {
 	Why       string           `json:"why"`
 }
 
-// Seen is the last entry of another node, and since when this node has known it.
+// Seen is the last entry of another node, with the time at which this node first saw it.
 type Seen struct {
 	State
 	Revision uint64

@@ -185,7 +185,7 @@ func TestGeneralCosts(t *testing.T) {
 	}
 }
 
-// The paper's 5 % is what the golden ratio costs at best; φ⁵/10 is what it may cost.
+// The paper's 5 % is the least cost of the golden ratio; φ⁵/10 is its largest.
 func TestGoldenLimit(t *testing.T) {
 	for _, test := range []struct {
 		n    int

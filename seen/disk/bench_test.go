@@ -36,8 +36,8 @@ func fill(b *testing.B, s *Set, n uint64) {
 	}
 }
 
-// BenchmarkLookup asks about URLs in batches. The smaller a batch beside what is known, the fewer of its
-// questions have a block of the runs in common.
+// BenchmarkLookup looks up URLs in batches. The smaller a batch is compared with the set, the fewer of its questions
+// share a block of the runs.
 func BenchmarkLookup(b *testing.B) {
 	for _, known := range []uint64{1e6, 1e7} {
 		b.Run(fmt.Sprintf("known=%d", known), func(b *testing.B) {

@@ -117,7 +117,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// A journal of any content is read without harm, and what is whole in it comes out as it went in.
+// Any content of a journal can be read without harm. Whole frames are read back as they were written.
 func FuzzReplay(f *testing.F) {
 	frame := appendFrame(nil, state{Known: 2, Marks: map[weburl.Partition]uint64{3: 4}}, []Entry{nth(1), nth(2)})
 	f.Add(frame)

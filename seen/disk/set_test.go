@@ -24,7 +24,7 @@ func (n name) entry(value uint32) Entry {
 	return Entry{Fingerprint: n.fp, Value: value, Partition: n.p, Check: n.check}
 }
 
-// names draws URLs' names, many of which have long beginnings in common.
+// names draws the names of URLs. Many have long common prefixes.
 func names() *rapid.Generator[name] {
 	return rapid.Custom(func(t *rapid.T) name {
 		n := name{p: weburl.Partition(rapid.SampledFrom([]int{0, 1, 3, 300}).Draw(t, "partition")), check: uint8(rapid.IntRange(0, 2).Draw(t, "check"))}

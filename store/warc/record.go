@@ -36,7 +36,7 @@ const (
 	ProfileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 )
 
-// Truncation says why a block is shorter than what the server sent.
+// Truncation is the reason why a block has less than the server sent.
 type Truncation string
 
 // The reasons for truncation; the empty one means that the block is whole.

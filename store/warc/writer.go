@@ -14,7 +14,7 @@ import (
 // DefaultMaxBytes is the size at which a file is closed.
 const DefaultMaxBytes = 1 << 30
 
-// ErrFailed is what a Writer answers after a write or sync has failed; it wraps the cause.
+// ErrFailed matches the errors of a Writer after a failed write or sync. They wrap the cause.
 var ErrFailed = errors.New("warc: writer has failed")
 
 // Options of a Writer.

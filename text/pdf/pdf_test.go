@@ -35,7 +35,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestUnreadable holds that what is no PDF, and every beginning of one, is an error or a text, and no crash.
+// TestUnreadable holds that bytes that are no PDF, and every prefix of a PDF, give an error or a text, but no crash.
 func TestUnreadable(t *testing.T) {
 	whole := sample(t)
 	for _, body := range [][]byte{nil, []byte("no PDF"), []byte("%PDF-1.7\n"), whole[:100], whole[:len(whole)/2], whole[len(whole)/2:]} {

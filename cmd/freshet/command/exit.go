@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Usage returns an error of the command line, with its exit code. Of nil it returns nil.
+// Usage marks err as an error of the command line, with its exit code. Usage(nil) is nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil

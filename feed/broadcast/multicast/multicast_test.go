@@ -47,8 +47,8 @@ func (a *air) Write(datagram []byte) (int, error) {
 	return len(datagram), nil
 }
 
-// TestFrames sends frames of all sizes through bad air: what arrives is as it was sent, and what is said to be
-// missing is; it takes as long as was said.
+// TestFrames sends frames of all sizes through a lossy network. Frames that arrive equal those sent, the reported
+// gaps are right, and sending takes the announced time.
 func TestFrames(t *testing.T) {
 	for name, test := range map[string]struct {
 		loss, overtaking float64
@@ -106,8 +106,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// FuzzTake holds that no datagram harms a receiver, whatever it says, be it of who has the key, and that one without
-// the right tag leaves no trace.
+// FuzzTake holds that no datagram harms a receiver, even from a sender with the key, and that one with a wrong tag
+// leaves no trace.
 func FuzzTake(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9, 'x'})
 	f.Add([]byte{2, 79, 0, 0, 0, 1, 0x0f, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 9, 'x'})
@@ -149,8 +149,8 @@ type writer func([]byte)
 
 func (w writer) Write(datagram []byte) (int, error) { w(datagram); return len(datagram), nil }
 
-// TestStrangersAreNotHeard holds that datagrams that are forged, altered, cut or of another run of the server leave no
-// trace in a receiver, however many they are: what it waits for arrives whole. What is sent twice counts once.
+// TestStrangersAreNotHeard holds that any number of forged, altered or cut datagrams, or those of another run of the
+// server, leave no trace in a receiver: the awaited frame arrives whole. Duplicates count once.
 func TestStrangersAreNotHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.Real()

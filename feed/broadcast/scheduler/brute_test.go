@@ -42,7 +42,7 @@ type naiveCopy struct {
 	waits []float64       // by how many pages were missing: how long until one more is
 }
 
-// miss takes in that a page is missing since then, by the changes counted until now.
+// miss notes that a page has been missing since a time, by the changes counted so far.
 func (n *naive) miss(copy *naiveCopy, i, page int, since, now float64) {
 	copy.waits = append(copy.waits, n.known(i, now)/n.fresh(copy, i))
 	copy.since[page] = since
@@ -185,7 +185,7 @@ func (n *naive) index(o scheduler.Objective, i int, now float64) (index float64)
 	return index * n.cost(i)
 }
 
-// squares is what the missing pages cost in age.
+// squares returns the age cost of the missing pages.
 func squares(copy *naiveCopy, now float64) (sum float64) {
 	for _, since := range copy.since {
 		sum += ((now-copy.taken)*(now-copy.taken) - (since-copy.taken)*(since-copy.taken)) / 2
@@ -240,7 +240,7 @@ func (n *naive) Change(i, page int, now float64) {
 	}
 }
 
-// reckon works out again how long the copies that lack a page took to lack what they do.
+// reckon computes again how long the copies that lack a page have been incomplete.
 func (n *naive) reckon(i, page int, now float64) {
 	for _, c := range n.clients {
 		copy := c.copies[i]
@@ -438,8 +438,8 @@ func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b))
 }
 
-// TestBruteForce holds the picks of every scheduler to the largest key by definition, and everything that
-// a Demand tells to what it is by definition, on random histories.
+// TestBruteForce runs random histories. It compares the picks of every scheduler with the largest key by definition,
+// and all results of a Demand with their definitions.
 func TestBruteForce(t *testing.T) {
 	clients := scheduler.Objective{Patience: 50}
 	ages := scheduler.Objective{Patience: 50, Age: true}

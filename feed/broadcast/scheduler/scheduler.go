@@ -33,7 +33,7 @@ type ChangeFollower interface {
 	Change(chunk, page int, now float64)
 }
 
-// An Objective is what the operator wants of the feed. The zero value is freshness over clients.
+// An Objective is the operator's goal for the feed. The zero value is freshness over clients.
 type Objective struct {
 	Age      bool // minimise the age of pages, not the number of stale ones
 	OverData bool // every page of every client counts the same, not every client

@@ -40,9 +40,8 @@ func drawTrace(t *rapid.T) []weburl.Fingerprint {
 	return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 40), hash), 0, 400).Draw(t, "trace")
 }
 
-// Whatever a policy forgets, its slots tell what it holds: a fingerprint is held from the miss that
-// admits it, where that miss said, until another miss names the same slot. Nothing leaves while there is
-// an empty slot.
+// The slots of every policy tell what it holds. A miss admits a fingerprint to a slot; it stays there until another
+// miss returns the same slot. No item leaves while a slot is empty.
 func TestSlotsTellWhatIsHeld(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +260,7 @@ func BenchmarkTouch(b *testing.B) {
 	}
 }
 
-// BenchmarkHit asks for nothing but what is held.
+// BenchmarkHit requests only items that are held.
 func BenchmarkHit(b *testing.B) {
 	const size = 1 << 16
 	trace := make([]weburl.Fingerprint, 1<<20)
@@ -283,7 +282,7 @@ func BenchmarkHit(b *testing.B) {
 	}
 }
 
-// repeats is a trace of n requests of which some two thirds repeat one of the last, the nearer the more.
+// repeats returns a trace of n requests. About two thirds repeat a recent one, more often a nearer one.
 func repeats(n int) []weburl.Fingerprint {
 	rng := rand.New(rand.NewPCG(3, 4))
 	trace := make([]weburl.Fingerprint, n)

@@ -206,7 +206,7 @@ func TestSetIsClock(t *testing.T) {
 	})
 }
 
-// What is asked for often keeps its place against a scan of what is asked for once.
+// Items that are requested often stay during a scan of items that are requested once.
 func TestTinyLFUResistsScans(t *testing.T) {
 	c := NewTinyLFU(100)
 	for range 5 {
