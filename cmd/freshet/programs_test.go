@@ -94,6 +94,50 @@ func TestCommandsOfComments(t *testing.T) {
 	}
 }
 
+// TestCommandsOfTexts holds that each command of freshet that the program itself names, in help, errors and log lines,
+// is one, and has the flags that follow its name.
+func TestCommandsOfTexts(t *testing.T) {
+	named := regexp.MustCompile(`freshet((?: [a-z]+)+)((?: --[a-z-]+)*)`)
+	found := 0
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		folder, _ := filepath.Rel(root, filepath.Dir(path))
+		for _, text := range literalsOf(t, folder, filepath.Base(path)) {
+			for _, parts := range named.FindAllStringSubmatch(text, -1) {
+				cmd, _, err := newRoot().Find(strings.Fields(parts[1]))
+				if err != nil || !cmd.HasParent() {
+					if !slices.ContainsFunc(noCommands, func(words string) bool { return strings.HasPrefix(parts[0], words) }) {
+						t.Errorf("%s: %q names no command", path, parts[0])
+					}
+					continue
+				}
+				found++
+				for _, flag := range strings.Fields(parts[2]) {
+					if cmd.Flags().Lookup(strings.TrimPrefix(flag, "--")) == nil && flag != "--help" {
+						t.Errorf("%s: %q: no flag %s", path, parts[0], flag)
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 100 {
+		t.Errorf("%d commands found: want 100 or more", found)
+	}
+}
+
+// noCommands begin texts of the program in which a word after its name is no command.
+var noCommands = []string{"freshet or", "freshet partition"}
+
 // wordsOf returns the words of a command, without quotes.
 func wordsOf(command string) []string {
 	words := strings.Fields(command)
