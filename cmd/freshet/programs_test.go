@@ -136,7 +136,7 @@ func TestCommandsOfTexts(t *testing.T) {
 }
 
 // noCommands begin texts of the program in which a word after its name is no command.
-var noCommands = []string{"freshet or", "freshet partition"}
+var noCommands = []string{"freshet https", "freshet or", "freshet partition", "freshet said"}
 
 // wordsOf returns the words of a command, without quotes.
 func wordsOf(command string) []string {
