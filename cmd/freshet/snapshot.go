@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -197,7 +198,8 @@ func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore SNAPSHOT", Short: "Restore a data directory from a snapshot", Args: command.OneArg("SNAPSHOT"),
 		Long: "Makes the data directory --data, which must not exist yet, from the folder, tar file or s3://BUCKET/PREFIX that freshet\n" +
-			"snapshot wrote; - reads a tar file from standard input. The snapshot does not change.",
+			"snapshot wrote; - reads a tar file from standard input. The tar file may be compressed with gzip. The snapshot does\n" +
+			"not change.",
 		Example: "  freshet restore --data archive backups/monday\n  zstd -dc monday.tar.zst | freshet restore --data archive -",
 	}
 	data, _ := directoryFlags(cmd)
@@ -247,14 +249,18 @@ func restore(ctx context.Context, snapshot, to string, in io.Reader, progress *w
 	return transfer.Restore(vfs.Default, temp, to)
 }
 
-// untar unpacks an archive of plain files into a folder, and nowhere else.
+// untar unpacks an archive of plain files, which may be compressed with gzip, into a folder, and nowhere else.
 func untar(in io.Reader, to string) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	archive := tar.NewReader(in)
+	content, err := unzipped(bufio.NewReader(in))
+	if err != nil {
+		return fmt.Errorf("not a whole gzip file: %w", err)
+	}
+	archive := tar.NewReader(content)
 	for {
 		head, err := archive.Next()
 		if err == io.EOF {
@@ -279,7 +285,7 @@ func untar(in io.Reader, to string) error {
 				return err
 			}
 			if _, err := io.Copy(f, archive); err != nil {
-				return errors.Join(err, f.Close())
+				return errors.Join(fmt.Errorf("not a whole tar file: %w", err), f.Close())
 			}
 			if err := f.Close(); err != nil {
 				return err

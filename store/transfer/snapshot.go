@@ -39,7 +39,7 @@ func Snapshot(ctx context.Context, s *store.Store, to string) error {
 	in := s.Inside()
 	defer in.HoldFiles()()
 	if _, err := in.FS.Stat(to); err == nil {
-		return fmt.Errorf("store: snapshot: %s is there already", to)
+		return fmt.Errorf("store: snapshot: %s is there already: choose another folder", to)
 	}
 	temp := to + ".part"
 	if err := in.FS.RemoveAll(temp); err != nil {
@@ -111,7 +111,7 @@ func Restore(fsys vfs.FS, snapshot, to string) error {
 		return err
 	}
 	if names, err := fsys.List(to); err == nil && len(names) > 0 {
-		return fmt.Errorf("store: restore: %s is not empty", to)
+		return fmt.Errorf("store: restore: %s is not empty: choose a directory that does not exist yet", to)
 	} else if err == nil {
 		if err := fsys.Remove(to); err != nil {
 			return fmt.Errorf("store: restore: %w", err)
