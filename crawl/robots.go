@@ -166,7 +166,7 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	t.record.Expires, t.record.TDMRep = unix(v.Until), t.isTDMRep()
 	switch {
 	case v.Fresh && t.record.TDMRep:
-		t.record.Reserves = slices.Concat(e.Robots.Body[:min(len(e.Robots.Body), robots.MaxTDMRep)], []byte("\n"))
+		t.record.KeepTDMRep, t.record.Body = true, slices.Clone(e.Robots.Body[:min(len(e.Robots.Body), robots.MaxTDMRep)])
 	case v.Fresh:
 		t.record.Keep, t.record.Body, t.record.Rules = true, slices.Clone(e.Robots.Body), v.Standing.Rules.Digest()
 	}

@@ -290,8 +290,11 @@ func (st *state) robots(p weburl.Partition, r *Robots) {
 		row.Expires = r.Expires
 	}
 	if r.TDMRep {
-		if len(r.Reserves) > 0 {
-			st.key = st.keys.AppendText(st.key[:0], p, format.KeyTDMRep, string(r.Site))
+		st.key = st.keys.AppendText(st.key[:0], p, format.KeyTDMRep, string(r.Site))
+		switch {
+		case r.KeepTDMRep:
+			st.setRaw(r.Body)
+		case len(r.Reserves) > 0:
 			st.setRaw(r.Reserves)
 		}
 		return

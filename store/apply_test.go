@@ -298,6 +298,37 @@ func TestPurge(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
+// TestTDMRep holds what becomes of a site's tdmrep.json, also by records of older programs, which end it in a line feed.
+func TestTDMRep(t *testing.T) {
+	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
+	site := storetest.Parse(t, "http://page.test/").Site()
+	for _, step := range []struct {
+		name   string
+		record store.Robots
+		want   string
+		none   bool
+	}{
+		{"none was asked for", store.Robots{Keep: true, Body: []byte("Sitemap: /x")}, "", true},
+		{"one was out of reach", store.Robots{TDMRep: true}, "", true},
+		{"one came", store.Robots{TDMRep: true, KeepTDMRep: true, Body: []byte("[1]")}, "[1]", false},
+		{"one is out of reach, the older stays", store.Robots{TDMRep: true}, "[1]", false},
+		{"the site has none any more", store.Robots{TDMRep: true, KeepTDMRep: true}, "", false},
+		{"an older program: one came", store.Robots{TDMRep: true, Reserves: []byte("[2]\n")}, "[2]\n", false},
+		{"an older program: there is none", store.Robots{TDMRep: true, Reserves: []byte("\n")}, "\n", false},
+	} {
+		step.record.Site, step.record.Outcome = site, store.OutcomeStored
+		storetest.Commit(t, s, store.Fetch{Record: &step.record})
+		body, err := s.TDMRepBody(site)
+		if string(body) != step.want || errors.Is(err, store.ErrNotFound) != step.none || err != nil && !step.none {
+			t.Errorf("%s: %q, %v", step.name, body, err)
+		}
+		if rules, err := s.RobotsBody(site); string(rules) != "Sitemap: /x" {
+			t.Errorf("%s: robots.txt is %q, %v", step.name, rules, err)
+		}
+	}
+	storetest.Verify(t, s)
+}
+
 func TestApplyRefuses(t *testing.T) {
 	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
 	u := storetest.Parse(t, "http://page.test/")
@@ -322,7 +353,9 @@ func TestApplyRefuses(t *testing.T) {
 		"a main member too far": {
 			Record: &store.Fetched{URL: u, Outcome: store.OutcomeStored}, Members: [][]byte{{1}}, Main: 1,
 		},
-		"robots too long": {Record: &store.Robots{Site: u.Site(), Body: make([]byte, 512<<10+1)}},
+		"two files at once":           {Record: &store.Robots{Site: u.Site(), Keep: true, TDMRep: true}},
+		"a tdmrep.json of robots.txt": {Record: &store.Robots{Site: u.Site(), KeepTDMRep: true}},
+		"robots too long":             {Record: &store.Robots{Site: u.Site(), Body: make([]byte, 512<<10+1)}},
 	} {
 		if _, err := s.CommitPages([]store.Fetch{storetest.Status(u, 1, 200), f}); err == nil {
 			t.Errorf("commit of %s: no error", name)

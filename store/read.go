@@ -148,8 +148,8 @@ func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
 	return format.ReadRaw(s.db, key)
 }
 
-// TDMRepBody returns the stored tdmrep.json of a site, a blank line if the site has none. Its error is ErrNotFound if
-// none was fetched.
+// TDMRepBody returns the stored tdmrep.json of a site, empty if the site has none; what an older program stored ends in
+// a line feed. Its error is ErrNotFound if it was never asked for.
 func (s *Store) TDMRepBody(site weburl.Site) (body []byte, err error) {
 	return format.ReadRaw(s.db, s.keys.AppendText(nil, s.homes.of(site), format.KeyTDMRep, string(site)))
 }

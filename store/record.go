@@ -196,16 +196,17 @@ type Robots struct {
 	Outcome Outcome     `cbor:"4,keyasint,omitempty"`
 	Reason  string      `cbor:"5,keyasint,omitempty"`
 	Status  int         `cbor:"6,keyasint,omitempty"`
-	Body    []byte      `cbor:"7,keyasint,omitempty"` // at most 512 KiB; kept only if Keep
-	Keep    bool        `cbor:"8,keyasint,omitempty"` // replaces the stored rules
+	Body    []byte      `cbor:"7,keyasint,omitempty"` // at most 512 KiB
+	Keep    bool        `cbor:"8,keyasint,omitempty"` // Body replaces the stored rules
 	Expires int64       `cbor:"9,keyasint,omitempty"`
 	Capture Pointer     `cbor:"10,keyasint,omitzero"` // set by CommitPages
 	Gate    *Gate       `cbor:"11,keyasint,omitempty"`
 	Address string      `cbor:"12,keyasint,omitempty"`
 	Rules   uint64      `cbor:"13,keyasint,omitempty"` // with Keep: a digest of what it allows, 0: not known
 	TDMRep  bool        `cbor:"14,keyasint,omitempty"` // of the tdmrep.json; Keep is false
-	// Reserves replaces the stored tdmrep.json; empty: the stored one stays. At most 512 KiB.
-	Reserves []byte `cbor:"15,keyasint,omitempty"`
+	// Reserves is what an older program wrote in place of KeepTDMRep and Body: the body and a line feed.
+	Reserves   []byte `cbor:"15,keyasint,omitempty"`
+	KeepTDMRep bool   `cbor:"16,keyasint,omitempty"` // Body replaces the stored tdmrep.json; empty: the site has none
 }
 
 // Obeyed says that all pages of a site were checked against the rules with that digest: see Robots.
@@ -506,7 +507,7 @@ func (r *Robots) check() error {
 		return fmt.Errorf("store: robots: site %q: want scheme and host", r.Site)
 	case max(len(r.Body), len(r.Reserves)) > maxRobots:
 		return fmt.Errorf("store: robots %s: %d bytes: want at most %d", r.Site, max(len(r.Body), len(r.Reserves)), maxRobots)
-	case r.Keep && r.TDMRep:
+	case r.Keep && r.TDMRep, r.KeepTDMRep && !r.TDMRep:
 		return fmt.Errorf("store: robots %s: both of robots.txt and of tdmrep.json", r.Site)
 	}
 	return nil
