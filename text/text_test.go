@@ -3,6 +3,7 @@ package text_test
 import (
 	"context"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -352,6 +353,32 @@ func TestNearDuplicates(t *testing.T) {
 	t.Logf("recall %.4f of %d, precision %.4f of %d", recall, len(truth), precision, told)
 	if len(truth) != texts || recall < 0.98 || precision < 0.99 {
 		t.Errorf("recall %.4f of %d, precision %.4f of %d", recall, len(truth), precision, told)
+	}
+}
+
+var benchTexts = flag.Int("text.pages", 10_000, "of how many pages BenchmarkClusters compares the texts")
+
+// BenchmarkClusters groups signatures of which each fifth is that of a copy with a tenth of its bytes changed.
+func BenchmarkClusters(b *testing.B) {
+	rng := rand.New(rand.NewPCG(28, 2))
+	signatures := make([]text.Signature, *benchTexts)
+	for i := range signatures {
+		for j := range signatures[i] {
+			signatures[i][j] = byte(rng.Uint32())
+		}
+		if i%5 == 4 {
+			own := signatures[i]
+			signatures[i] = signatures[rng.IntN(i)]
+			for j := range own {
+				if rng.IntN(10) == 0 {
+					signatures[i][j] = own[j]
+				}
+			}
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		text.Clusters(signatures)
 	}
 }
 
