@@ -38,11 +38,11 @@ func TestCommonWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(batch)
-	wants, err := Query{Words: "common"}.build()
+	terms, err := termsOf("common")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := x.ask(t.Context(), wants, 2*mostScored, 0)
+	found, err := x.ask(t.Context(), Query{}.build(terms), 2*mostScored, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/custom"
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
 	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
@@ -170,13 +171,18 @@ type entry struct {
 	Changed  time.Time `json:"changed"`
 }
 
-// inWords names the analysis of a text: its words by Unicode's rules, in lower case, without stop words.
-const inWords = "words"
+// inWords parts a text into words, as Unicode does, in lower case; none is left out.
+var inWords = &analysis.DefaultAnalyzer{
+	Tokenizer: unicode.NewUnicodeTokenizer(), TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter()},
+}
+
+// inWordsName is its name in the index.
+const inWordsName = "words"
 
 // newMapping returns the fields and their analysis.
 func newMapping() (mapping.IndexMapping, error) {
 	words, whole, when := bleve.NewTextFieldMapping(), bleve.NewTextFieldMapping(), bleve.NewDateTimeFieldMapping()
-	words.Analyzer, words.IncludeInAll = inWords, false
+	words.Analyzer, words.IncludeInAll = inWordsName, false
 	whole.Analyzer, whole.IncludeInAll, whole.IncludeTermVectors = keyword.Name, false, false
 	when.IncludeInAll = false
 	words.DocValues, whole.DocValues, when.DocValues = false, false, false // no search sorts or counts by a field
@@ -188,7 +194,7 @@ func newMapping() (mapping.IndexMapping, error) {
 	page.AddFieldMappingsAt("changed", when)
 	all := bleve.NewIndexMapping()
 	all.DefaultMapping = page
-	return all, all.AddCustomAnalyzer(inWords, map[string]any{
+	return all, all.AddCustomAnalyzer(inWordsName, map[string]any{
 		"type": custom.Name, "tokenizer": unicode.Name, "token_filters": []string{lowercase.Name},
 	})
 }

@@ -76,6 +76,7 @@ func TestIndexFollowsTheCrawl(t *testing.T) {
 	want(t, found(t, x, index.Query{Words: `"page 2" first`, Site: weburl.Site("http://h1.test")}), crawled.URL(1, 2))
 	want(t, found(t, x, index.Query{Words: `"2 page"`}))
 	want(t, found(t, x, index.Query{Words: "page 2 -1"}), crawled.URL(0, 2))
+	want(t, found(t, x, index.Query{Words: "page-2 & first -site-1"}), crawled.URL(0, 2))
 
 	w.Set(crawled.URL(0, 1), "a zebra crosses")
 	w.Visit(crawled.URL(0, 1))

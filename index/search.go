@@ -43,10 +43,11 @@ const (
 
 // Search returns the pages that match a query, the best first.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
-	wants, err := q.build()
+	terms, err := termsOf(q.Words)
 	if err != nil {
 		return nil, err
 	}
+	wants := q.build(terms)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var hits []Hit
@@ -74,7 +75,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 			}
 		}
 	}
-	snippets, err := x.snippets(ctx, wants, ids)
+	snippets, err := x.snippets(ctx, terms, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +96,17 @@ func (x *Index) ask(ctx context.Context, wants query.Query, size, from int) (sea
 	return found.Hits, nil
 }
 
-// snippets returns a snippet of each page. It searches again among these pages only, because to highlight, Bleve
-// reads the positions of the words in every page that has them.
-func (x *Index) snippets(ctx context.Context, wants query.Query, ids []string) (map[string]string, error) {
-	request := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(bleve.NewDocIDQuery(ids), wants), len(ids), 0, false)
+// snippets returns what was found in the text of each page. It asks again for these pages alone: to highlight, Bleve
+// reads where the words stand in every page that has them.
+func (x *Index) snippets(ctx context.Context, terms []term, ids []string) (map[string]string, error) {
+	wants := bleve.NewBooleanQuery()
+	wants.AddMust(bleve.NewDocIDQuery(ids))
+	for _, t := range terms {
+		if !t.without {
+			wants.AddShould(t.in("text"))
+		}
+	}
+	request := bleve.NewSearchRequestOptions(wants, len(ids), 0, false)
 	request.Highlight = bleve.NewHighlightWithStyle("html")
 	request.Highlight.AddField("text")
 	found, err := x.bleve.SearchInContext(ctx, request)
@@ -147,39 +155,25 @@ func snippet(fragments []string) string {
 // ErrQuery matches the errors of queries without a word or with too many.
 var ErrQuery = errors.New("index: not a query")
 
-// build makes the query for Bleve: pages with all words, and pages with all words in the title. The latter are
-// searched even if there are too many of the former.
-func (q Query) build() (query.Query, error) {
-	anywhere, err := q.in("title", "text")
-	if err != nil {
-		return nil, err
-	}
-	titled, err := q.in("title")
-	return bleve.NewDisjunctionQuery(first{anywhere}, first{titled}), err
+// build makes what Bleve is asked: for the pages that have all terms, and for those that have them all in the title,
+// which are looked at also where the others are too many.
+func (q Query) build(terms []term) query.Query {
+	return bleve.NewDisjunctionQuery(first{q.in(terms, "title", "text")}, first{q.in(terms, "title")})
 }
 
-// in returns a query for the pages with each word in one of the fields. Words are literal: they contain no patterns.
-func (q Query) in(fields ...string) (query.Query, error) {
-	terms := termsOf(q.Words)
-	if len(terms) > longestQuery {
-		return nil, fmt.Errorf("%w: %d words: want at most %d", ErrQuery, len(terms), longestQuery)
-	}
+// in asks for the pages that have each term in one of the fields.
+func (q Query) in(terms []term, fields ...string) query.Query {
 	all := bleve.NewBooleanQuery()
-	positive := false
 	for _, t := range terms {
 		if t.without {
 			all.AddMustNot(t.in("title"), t.in("text"))
 			continue
 		}
-		positive = true
 		places := bleve.NewDisjunctionQuery()
 		for _, field := range fields {
 			places.AddQuery(t.in(field))
 		}
 		all.AddMust(places)
-	}
-	if !positive {
-		return nil, fmt.Errorf("%w: %q: want a word", ErrQuery, q.Words)
 	}
 	filter := func(field, value string) {
 		if value != "" {
@@ -197,10 +191,10 @@ func (q Query) in(fields ...string) (query.Query, error) {
 		within.SetBoost(0)
 		all.AddMust(within)
 	}
-	return all, nil
+	return all
 }
 
-// term is a word or phrase of a query.
+// term is a word or phrase of a query. A word is as it is indexed: nothing in it is a pattern.
 type term struct {
 	words   string
 	phrase  bool
@@ -219,33 +213,47 @@ func (t term) in(field string) query.Query {
 		q.SetBoost(boost)
 		return q
 	}
-	q := bleve.NewMatchQuery(t.words)
+	q := bleve.NewTermQuery(t.words)
 	q.SetField(field)
 	q.SetBoost(boost)
-	q.SetOperator(query.MatchQueryOperatorAnd)
 	return q
 }
 
-// termsOf splits a query into words and phrases.
-func termsOf(words string) (terms []term) {
-	for words = strings.TrimSpace(words); words != ""; words = strings.TrimSpace(words) {
+// termsOf takes the words of a query apart. What is one word to a reader and several to the index, such as "a-b", is
+// each of these; with a minus before it, it is a phrase.
+func termsOf(words string) (terms []term, err error) {
+	positive := false
+	for rest := strings.TrimSpace(words); rest != ""; rest = strings.TrimSpace(rest) {
 		t := term{}
-		if rest, ok := strings.CutPrefix(words, "-"); ok {
-			t.without, words = true, rest
+		if after, ok := strings.CutPrefix(rest, "-"); ok {
+			t.without, rest = true, after
 		}
-		if rest, ok := strings.CutPrefix(words, `"`); ok {
+		if after, ok := strings.CutPrefix(rest, `"`); ok {
 			t.phrase = true
-			t.words, words, _ = strings.Cut(rest, `"`)
+			t.words, rest, _ = strings.Cut(after, `"`)
 		} else {
-			end := strings.IndexAny(words, " \t\n")
+			end := strings.IndexAny(rest, " \t\n")
 			if end < 0 {
-				end = len(words)
+				end = len(rest)
 			}
-			t.words, words = words[:end], words[end:]
+			t.words, rest = rest[:end], rest[end:]
 		}
-		if strings.TrimSpace(t.words) != "" {
+		parts := inWords.Analyze([]byte(t.words))
+		positive = positive || !t.without && len(parts) > 0
+		if len(parts) > 1 && (t.phrase || t.without) {
+			t.phrase = true
 			terms = append(terms, t)
+			continue
+		}
+		for _, part := range parts {
+			terms = append(terms, term{words: string(part.Term), without: t.without})
 		}
 	}
-	return terms
+	if len(terms) > longestQuery {
+		return nil, fmt.Errorf("%w: %d words: want at most %d", ErrQuery, len(terms), longestQuery)
+	}
+	if !positive {
+		return nil, fmt.Errorf("%w: %q: want a word", ErrQuery, words)
+	}
+	return terms, nil
 }
