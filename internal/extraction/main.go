@@ -1,13 +1,14 @@
 // Command extraction measures how well package text finds main text, on sets of pages with marked main text.
 //
-//	go run ./internal/extraction [-least BYTES] [-most BYTES] [-results FILE] wcxb FOLDER
-//	go run ./internal/extraction [-least BYTES] [-most BYTES] [-results FILE] scrapinghub FOLDER
+//	go run ./internal/extraction [-least BYTES] [-most BYTES] [-times N] [-results FILE] wcxb FOLDER
+//	go run ./internal/extraction [-least BYTES] [-most BYTES] [-times N] [-results FILE] scrapinghub FOLDER
 //	go run ./internal/extraction signals OLDER NEWER
 //
 // FOLDER is a part of WCXB, dev or test (github.com/Murrough-Foley/web-content-extraction-benchmark), or a copy of
 // github.com/scrapinghub/article-extraction-benchmark. The scores are as the evaluate.py of each defines them. With
 // -results the texts are written in the form that evaluate.py reads. Pages smaller than -least or larger than -most
-// are left out. signals counts the pages that differ between two versions of a folder, by each change signal.
+// are left out. With -times each page is read so often, for the speed. signals counts the pages that differ between two
+// versions of a folder, by each change signal.
 package main
 
 import (
@@ -36,6 +37,7 @@ func main() {
 	results := flag.String("results", "", "file that the texts are written to, for the set's own evaluate.py")
 	least := flag.Int("least", 0, "bytes of a page, at least")
 	most := flag.Int("most", math.MaxInt, "bytes of a page, at most")
+	times := flag.Int("times", 1, "how often each page is read, for the pages a second of few pages")
 	flag.Parse()
 	if flag.Arg(0) == "signals" {
 		if err := signals(flag.Arg(1), flag.Arg(2)); err != nil {
@@ -44,13 +46,13 @@ func main() {
 		}
 		return
 	}
-	if err := run(flag.Arg(0), flag.Arg(1), *results, *least, *most); err != nil {
+	if err := run(flag.Arg(0), flag.Arg(1), *results, *least, *most, *times); err != nil {
 		fmt.Fprintln(os.Stderr, "extraction:", err)
 		os.Exit(1)
 	}
 }
 
-func run(set, folder, results string, least, most int) error {
+func run(set, folder, results string, least, most, times int) error {
 	var pages []*page
 	var err error
 	switch set {
@@ -64,7 +66,7 @@ func run(set, folder, results string, least, most int) error {
 	if err != nil {
 		return err
 	}
-	if pages, err = read(folder, pages, least, most); err != nil {
+	if pages, err = read(folder, pages, least, most, times); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(os.Stdout)
@@ -139,8 +141,8 @@ func load(file string, into any) error {
 	return nil
 }
 
-// read reads the main text of each page in the range of sizes alone, and prints the cost.
-func read(folder string, all []*page, least, most int) (pages []*page, err error) {
+// read reads the main text of each page in the range of sizes alone, so many times, and prints the cost.
+func read(folder string, all []*page, least, most, times int) (pages []*page, err error) {
 	e := text.NewExtractor(text.Limits{})
 	defer e.Close()
 	bytes, spent := 0, time.Duration(0)
@@ -159,19 +161,21 @@ func read(folder string, all []*page, least, most int) (pages []*page, err error
 		}
 		bytes += len(body)
 		begun := processor()
-		parsed, err := text.Parse("text/html; charset=utf-8", body, text.Limits{})
-		if err != nil {
-			fmt.Fprintln(os.Stderr, p.name, err)
-			continue
+		for range times {
+			parsed, err := text.Parse("text/html; charset=utf-8", body, text.Limits{})
+			if err != nil {
+				fmt.Fprintln(os.Stderr, p.name, err)
+				break
+			}
+			p.got = e.Read(context.Background(), parsed, own, nil, false).Text
 		}
-		p.got = e.Read(context.Background(), parsed, own, nil, false).Text
 		spent += processor() - begun
 	}
 	n := len(pages)
 	if n == 0 {
 		return nil, errors.New("no page of such a size")
 	}
-	fmt.Printf("%d pages of %d KB; %.1f pages/s of one core\n", n, bytes/n/1000, float64(n)/spent.Seconds())
+	fmt.Printf("%d pages of %d KB; %.1f pages/s of one core\n", n, bytes/n/1000, float64(n*times)/spent.Seconds())
 	return pages, nil
 }
 
