@@ -298,7 +298,7 @@ func TestPurge(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestTDMRep holds what becomes of a site's tdmrep.json, also by records of older programs, which end it in a line feed.
+// TestTDMRep holds what becomes of a site's tdmrep.json, also by records of older programs, which end in a line feed.
 func TestTDMRep(t *testing.T) {
 	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
 	site := storetest.Parse(t, "http://page.test/").Site()
