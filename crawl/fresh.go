@@ -275,9 +275,9 @@ func (s *Shard) keepFresh() error {
 	if f == nil || s.ending != "" {
 		return nil
 	}
-	if more, err := s.rememberSome(); err != nil || more {
+	if f.past != nil {
 		s.wakeAt(s.now)
-		return err
+		return s.rememberSome()
 	}
 	if !s.begun {
 		return nil
@@ -298,19 +298,12 @@ func (s *Shard) keepFresh() error {
 	if f.learn(s.now) {
 		f.wake = s.now
 	}
-	if !f.stuck {
-		records, again := f.pick(s.now)
-		if !again.IsZero() && again.Before(f.wake) {
-			f.wake = again
-		}
-		f.stuck = true
-		err := s.propose(records, func() error {
-			f.stuck = false
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	again, err := s.pick()
+	if err != nil {
+		return err
+	}
+	if !again.IsZero() && again.Before(f.wake) {
+		f.wake = again
 	}
 	f.estimate(s.now)
 	if least := s.now.Add(time.Millisecond); f.wake.Before(least) && f.study == nil {
@@ -318,6 +311,20 @@ func (s *Shard) keepFresh() error {
 	}
 	s.wakeAt(f.wake)
 	return nil
+}
+
+// pick proposes the next picks, unless the last ones are still on their way, and returns when to pick again.
+func (s *Shard) pick() (again time.Time, err error) {
+	f := s.fresh
+	if f.stuck || s.paused || !s.begun {
+		return again, nil
+	}
+	records, again := f.pick(s.now)
+	f.stuck = true
+	return again, s.propose(records, func() error {
+		f.stuck = false
+		return nil
+	})
 }
 
 // learned tells what keeps pages fresh what came of a turn that was committed: record is nil if it had no request.

@@ -34,16 +34,20 @@ type remembered struct {
 	claimed refresh.Source
 }
 
-// A past is what is stored of the visits to the pages of some partitions. First it is read, then it is told to what
-// keeps pages fresh, in order of time. Both take some microseconds a page and a visit, so both go in bounded pieces:
-// the crawl goes on meanwhile.
+// A past is what is stored of the visits to the pages of some partitions, one after another: what is believed of a page
+// rests on its site, which is in one partition. The visits to a partition's pages are read, then they are told to what
+// keeps pages fresh, in order of time. Both take some microseconds a page and a visit, so both go in bounded pieces: the
+// crawl goes on meanwhile. After each partition pages of those that were told may be picked, see picksEarly.
 type past struct {
-	partitions []weburl.Partition // that are to be read
-	from       weburl.Fingerprint // in the first of them
+	partitions []weburl.Partition // that are to be told
 	each       int                // last visits of a page that are told
-	pages      []pastPage
-	ids        []refresh.ID // of the pages; -1: not told yet
-	runs       runs
+
+	// Of the first of them:
+	from  weburl.Fingerprint // of the next page to be read
+	read  bool               // all are
+	pages []pastPage
+	ids   []refresh.ID // of the pages; -1: not told yet
+	runs  runs
 }
 
 // pastPage is a page with a past.
@@ -85,6 +89,9 @@ func (v remembered) before(o remembered) bool {
 
 // remember has what keeps pages fresh told all that is stored of visits to pages of partitions.
 func (s *Shard) remember(partitions ...weburl.Partition) error {
+	if len(partitions) == 0 {
+		return nil
+	}
 	live := int64(0)
 	for _, p := range partitions {
 		total, err := s.rows.Counters(p)
@@ -102,24 +109,41 @@ func (s *Shard) remember(partitions ...weburl.Partition) error {
 }
 
 // Remembers reports whether what is stored of visits is still being read and told, a piece at each Step. Until that is
-// over nothing is believed of some pages, and no page is picked.
+// over nothing is believed of some pages, and none of their partition is picked.
 func (s *Shard) Remembers() bool { return s.fresh != nil && s.fresh.past != nil }
 
-// rememberSome goes on with the past, and reports whether there is more of it.
-func (s *Shard) rememberSome() (more bool, err error) {
-	f := s.fresh
+// rememberSome goes on with the past.
+func (s *Shard) rememberSome() error {
+	f, k := s.fresh, s.fresh.past
 	switch {
-	case f.past == nil:
-		return false, nil
-	case len(f.past.partitions) > 0:
-		err = s.readPast(f.past)
-	case len(f.past.runs) > 0:
-		f.tellPast(f.past)
+	case !k.read:
+		return s.readPast(k)
+	case len(k.runs) > 0:
+		f.tellPast(k)
+	case f.learn(s.now):
 	default:
+		f.nextPast()
+		if f.picksEarly() {
+			_, err := s.pick()
+			return err
+		}
+	}
+	return nil
+}
+
+// nextPast goes on to the next partition, or to what waits.
+func (f *fresh) nextPast() {
+	k := f.past
+	if *k = (past{partitions: k.partitions[1:], each: k.each}); len(k.partitions) == 0 {
 		f.past = nil
 		f.goOn()
 	}
-	return f.past != nil, err
+}
+
+// picksEarly reports whether pages are picked before something is believed of all: as long as nothing waits to be told,
+// such as that a page is gone. A policy that plans waits: it spends its budget on the pages that it knows.
+func (f *fresh) picksEarly() bool {
+	return len(f.waiting) == 0 && f.policy == refresh.Policy(f.belief)
 }
 
 // readPast reads the visits to some further pages.
@@ -145,7 +169,9 @@ func (s *Shard) readPast(k *past) error {
 		k.ids = append(k.ids, -1)
 	}
 	k.gather(visits)
-	k.partitions, k.from = k.partitions[1:], 0
+	if k.read = true; len(k.pages) == 0 {
+		s.fresh.nextPast()
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -59,6 +60,45 @@ func TestPastIsToldFirst(t *testing.T) {
 	}
 	if got := s.fresh.claimant(key(names[2])); got != refresh.Ping {
 		t.Errorf("%s is claimed by %d, want the ping", names[2], got)
+	}
+}
+
+// TestPicksEarly holds that pages are picked before all of the past is told, and none before that of its partition is.
+func TestPicksEarly(t *testing.T) {
+	w := newWorld(t)
+	w.set("budget", "100000", true)
+	for n := range 12 {
+		name := fmt.Sprintf("http://site%d.test/", n)
+		w.web[name] = &page{status: 200}
+		w.settings.Seeds = append(w.settings.Seeds, parse(t, name))
+	}
+	w.open()
+	w.run(time.Hour)
+	s, err := New(w.store, w.seen, w.settings, w.now.AddDate(0, 1, 0))
+	check(t, err)
+	defer s.Close()
+	early := 0
+	for events := []Event{Begin{}}; s.Remembers(); events = nil {
+		_, err := s.Step(w.now.AddDate(0, 1, 0), events...)
+		check(t, err)
+		if !s.Remembers() {
+			break
+		}
+		for _, p := range s.fresh.table.pages {
+			switch {
+			case p.visits.planned() == 0:
+			case slices.Contains(s.fresh.past.partitions, p.partition):
+				t.Fatalf("a page of partition %d is picked, of which %v are not told", p.partition, s.fresh.past.partitions)
+			case len(s.fresh.past.partitions) > 0:
+				early++
+			}
+		}
+	}
+	if early == 0 {
+		t.Error("no page is picked before all of the past is told")
+	}
+	if got := s.fresh.table.len(); got != 12 {
+		t.Errorf("something is believed of %d pages, want 12", got)
 	}
 }
 

@@ -62,7 +62,7 @@ func (x *Index) Add(id ID, page Page) {
 	x.ranking.Place(id, x.now)
 	x.watched(id, func(g *group) {
 		if !x.looks.Has(g.id) {
-			g.looked = x.now
+			g.looked = page.Fresh
 			x.looks.Place(g.id, x.now)
 		}
 	})
@@ -85,7 +85,7 @@ func (x *Index) Visited(id ID, v Visit) {
 	x.now = math.Max(x.now, v.At)
 	x.learner.visited(id, v)
 	x.watched(id, func(g *group) {
-		g.looked = x.now
+		g.looked = math.Max(g.looked, v.At)
 		x.looks.Place(g.id, x.now)
 	})
 	x.ranking.Place(id, x.now)
