@@ -36,8 +36,8 @@ type remembered struct {
 
 // A past is what is stored of the visits to the pages of some partitions, one after another: what is believed of a page
 // rests on its site, which is in one partition. The visits to a partition's pages are read, then they are told to what
-// keeps pages fresh, in order of time. Both take some microseconds a page and a visit, so both go in bounded pieces: the
-// crawl goes on meanwhile. After each partition pages of those that were told may be picked, see picksEarly.
+// keeps pages fresh, in order of time. Both take some microseconds a page and a visit, so both go in bounded pieces:
+// the crawl goes on meanwhile. After each partition pages of those that were told may be picked, see picksEarly.
 type past struct {
 	partitions []weburl.Partition // that are to be told
 	each       int                // last visits of a page that are told
