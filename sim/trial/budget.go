@@ -89,7 +89,8 @@ func (w *watch) shared(f *Fault) {
 	}
 }
 
-// disturbed reports whether anything else happened in the time of a fault, or shortly before.
+// disturbed reports whether anything else happened in the time of a fault, or shortly before. A crawl that is over, as
+// at its greatest number of pages, asks nobody.
 func (w *watch) disturbed(f *Fault) bool {
 	for i := range w.t.c.Faults {
 		other := &w.t.c.Faults[i]
@@ -97,5 +98,6 @@ func (w *watch) disturbed(f *Fault) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.opens, func(at time.Duration) bool { return at > f.At-longTrouble })
+	lately := func(at time.Duration) bool { return at > f.At-longTrouble }
+	return slices.ContainsFunc(w.opens, lately) || slices.ContainsFunc(w.overs, lately)
 }

@@ -46,6 +46,7 @@ type watch struct {
 	spent    []time.Duration // requests of the last interval
 	budgets  []budgetFrom
 	opens    []time.Duration // of lives
+	overs    []time.Duration // of crawls
 	reloads  int             // reload orders without an answer
 	reload   bool            // the bounds have changed in this life
 	known    map[weburl.Site]bool
@@ -252,6 +253,7 @@ func (w *watch) ready(n *node) {
 
 // over checks the state after a clean end of a life.
 func (w *watch) over(n *node, why crawl.Stop) {
+	w.overs = append(w.overs, w.t.now)
 	if len(n.turns) > 0 || n.appending || n.draining {
 		w.fail("turns", "the crawl is over: %d turns are under way", len(n.turns))
 	}
