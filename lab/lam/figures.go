@@ -225,8 +225,7 @@ func cells() []cell {
 	return all
 }
 
-// tables checks the cells. A cell holds if a scheduler that it names is the best of the paper's, or is behind the
-// best by at most a standard error on the same seeds.
+// tables checks the cells. A cell holds if a scheduler that it names is the best of the paper's on the same seeds.
 func (f *figures) tables(ctx context.Context, out *lab.Result) error {
 	for _, c := range cells() {
 		summaries, ok, err := f.measure(ctx, out, c.load)
@@ -237,11 +236,7 @@ func (f *figures) tables(ctx context.Context, out *lab.Result) error {
 			continue
 		}
 		order := ranked(summaries, c.of, c.low)
-		holds := false
-		for _, name := range c.best {
-			behind, standardError := order[0].ahead(find(summaries, name), c.of)
-			holds = holds || math.Abs(behind) <= standardError || order[0].scheduler == name
-		}
+		holds := slices.Contains(c.best, order[0].scheduler)
 		out.Claim(fmt.Sprintf("%s: for %s, %v is best at %s", c.table, c.what, c.best, c.load), holds, "%s", listed(order, c.of))
 	}
 	return nil
