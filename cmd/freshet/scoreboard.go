@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/crawl"
 	"freshet/dashboard/units"
 	"freshet/node"
 	"freshet/sim"
@@ -22,7 +23,8 @@ type scoreboard struct {
 	days                     int
 	believed, truth, uniform float64 // sums over the days after the first third
 	scored                   int
-	spent, budget            int64 // of the requests of those days
+	spent, budget            int64                // of the requests of those days
+	embarrassment            *crawl.Embarrassment // by the log of queries, if there is one
 }
 
 const (
@@ -39,6 +41,10 @@ which takes %s. It says which share of the copied pages is up to date:
 	scoreboardEnd = `
 In the last %d days, on average, %.1f %% of the copy was up to date. Freshet estimated %.1f %%. Equal visits to all pages
 would have kept %.1f %% up to date.
+`
+	// scoreboardSearches is printed if weights come from a log of queries.
+	scoreboardSearches = `By the log, a stale copy spoils %.1f searches a day. With equal visits to all pages these would be %.1f, with twice the
+budget %.1f.
 `
 	// scoreboardLate is printed if the web's servers, or the machine, were too slow for the clock.
 	scoreboardLate = `This machine was too busy for so fast a clock: %s of %s a day were made. Try --clock %d.
@@ -69,6 +75,9 @@ func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 		if n := float64(s.scored); n > 0 {
 			fmt.Fprintf(s.out, scoreboardRow, "mean", "", 100*s.believed/n, 100*s.truth/n, 100*s.uniform/n)
 			fmt.Fprintf(s.out, scoreboardEnd, s.scored, 100*s.truth/n, 100*s.believed/n, 100*s.uniform/n)
+			if spoilt := s.embarrassment; spoilt != nil {
+				fmt.Fprintf(s.out, scoreboardSearches, spoilt.Expected, spoilt.Uniform, spoilt.Double)
+			}
 			if s.spent < s.budget*4/5 {
 				fmt.Fprintf(s.out, scoreboardLate, units.Count(s.spent/int64(s.scored)), units.Plural(s.budget/int64(s.scored), "budgeted visit"),
 					max(1, int64(s.clock.Rate()*float64(s.spent)/float64(s.budget))))
@@ -87,9 +96,11 @@ func (s *scoreboard) line(e *node.Node, days int) {
 		s.truth += truth.Freshness
 		s.uniform += uniform.Freshness
 		s.scored++
-		if kept := e.Status().Refresh; kept != nil {
+		status := e.Status()
+		if kept := status.Refresh; kept != nil {
 			s.spent += kept.Last
 			s.budget += kept.Budget
 		}
+		s.embarrassment = status.Embarrassment
 	}
 }
