@@ -21,8 +21,8 @@ func (p *pages) split(cuts []int) (parts []*pages) {
 	return parts
 }
 
-// TestAgree holds that parts that agree on a threshold, and plan with their shares, have together exactly the plan of
-// all pages, after at most 60 rounds; also with ties, bounds and weights of 0.
+// TestAgree divides pages among parts, which agree on a threshold and plan with their shares. Together they have
+// exactly the plan of all pages, after at most 60 rounds. That includes ties, bounds and weights of 0.
 func TestAgree(t *testing.T) {
 	most := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -85,7 +85,7 @@ func TestAgree(t *testing.T) {
 	t.Logf("%d rounds at most", most)
 }
 
-// TestAgreeInfeasible holds that minimums beyond the budget are told.
+// TestAgreeInfeasible holds that Agree reports minimums beyond the budget.
 func TestAgreeInfeasible(t *testing.T) {
 	_, _, err := allocate.Agree(3, func(float64) ([]allocate.Demand, error) {
 		return []allocate.Demand{{Above: 2, Next: 1, Ties: 1}, {Above: 2, Next: -1}}, nil

@@ -175,7 +175,7 @@ func TestAllEqual(t *testing.T) {
 	})
 }
 
-// TestManyPages is TestAllEqual where the sample does not hold all pages and the multiplier must search.
+// TestManyPages is TestAllEqual with more pages than the sample holds, so the multiplier must search.
 func TestManyPages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2002))
 	same := &pages{}
@@ -312,8 +312,8 @@ func bestCapped(p *pages, site, limits []int, budget int) float64 {
 	return lowest
 }
 
-// TestLaws holds that more budget never hurts, and that another unit of time, a page of weight 0 at the end, or
-// another order of the pages does not change the result.
+// TestLaws holds that more budget never hurts. Another unit of time, another order of the pages or a page of weight 0
+// at the end does not change the result.
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const unit = 65536

@@ -98,7 +98,7 @@ func clickWeights() (weights [50]float64) {
 func (m *mixture) Len() int              { return len(m.rates) }
 func (m *mixture) Bounds(int) (int, int) { return 0, math.MaxInt32 }
 
-// page returns page i, whose process lives in m until the next call.
+// page returns page i. Its process lives in m until the next call.
 func (m *mixture) page(i int) change.Page {
 	if i%10 < 6 {
 		m.poisson = change.Poisson(m.rates[i])
@@ -140,7 +140,7 @@ func (m *mixture) staleness(i int, x int32) float64 {
 	return m.page(i).Staleness(int(x))
 }
 
-// TestMixture holds the objective at a million pages and R/N = 2.5 and 5 to reference values of the
+// TestMixture compares the objective for a million pages and R/N = 2.5 and 5 with reference values. They come from the
 // notes on the paper's Figure 7 (weighted optimum, Σ wA / Σ w, 8 digits).
 func TestMixture(t *testing.T) {
 	if testing.Short() {
@@ -192,8 +192,8 @@ func BenchmarkHundredMillion(b *testing.B) {
 	newMixture(b, 100_000_000).measure(b, allocate.Multiplier)
 }
 
-// measure spends five crawls a page, and reports the processor time, and the memory that the pages and the
-// allocation take together.
+// measure spends five crawls a page. It reports the processor time, and the memory of the pages and the allocation
+// together.
 func (m *mixture) measure(b *testing.B, solve allocate.Solver) {
 	var before, after runtime.MemStats
 	runtime.GC()

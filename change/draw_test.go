@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDraw holds that a page whose changes are drawn from a moment nobody chose changes as often as its rate says,
-// and that a copy made then is as fresh as its law says. The bounds are five standard errors.
+// TestDraw draws a page's changes from a random moment on. The page changes as often as its rate says, and a copy made
+// at that moment is as fresh as its law says. The bounds are five standard errors.
 func TestDraw(t *testing.T) {
 	pareto, err := NewPareto(0.8, 2.5)
 	if err != nil {
@@ -68,7 +68,8 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestRhythm holds that a rhythm's changes are at its instants, as often as it says, and that its curve has them.
+// TestRhythm holds that the changes of a rhythm come at its instants and as often as it says, and that its curve has
+// them.
 func TestRhythm(t *testing.T) {
 	r := Rhythm{Period: 10, Phase: 3, Probability: 0.4}
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -82,7 +83,7 @@ func TestRhythm(t *testing.T) {
 	if r.Count(13, 10_013) != 1000 || math.Abs(n-400) > 5*math.Sqrt(240) {
 		t.Errorf("%v changes at %v instants", n, r.Count(13, 10_013))
 	}
-	curve, err := r.Over(103, 30, 0.1) // at 113, 123 and 133; that at the start is over
+	curve, err := r.Over(103, 30, 0.1) // at 113, 123 and 133; the change at the start is past
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestRhythm(t *testing.T) {
 	}
 }
 
-// near fails if the mean of samples is farther from want than five of its standard errors.
+// near fails if the mean of samples is more than five of its standard errors from want.
 func near(t *testing.T, what string, samples []float64, want float64) {
 	t.Helper()
 	n, sum, square := float64(len(samples)), 0.0, 0.0

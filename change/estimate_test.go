@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// visitsOf simulates visits of a Poisson page of rate 1, at random spacings of that mean.
+// visitsOf simulates visits to a Poisson page of rate 1. Their mean spacing is spacing; it is constant if regular is
+// set.
 func visitsOf(rng *rand.Rand, n int, spacing float64, regular bool) []Observation {
 	visits := make([]Observation, n)
 	for i := range visits {
@@ -26,7 +27,7 @@ func tallyOf(visits []Observation) (t Tally) {
 	return t
 }
 
-// TestEstimatorsByHand compares with closed forms: with regular visits, of which X of n saw a change, the
+// TestEstimatorsByHand compares the estimators with closed forms, for ten regular visits of which five saw a change.
 func TestEstimatorsByHand(t *testing.T) {
 	var half []Observation
 	for i := range 10 {
@@ -42,7 +43,6 @@ func TestEstimatorsByHand(t *testing.T) {
 		{"no change", MaximumLikelihood(half[5:]), 0},
 		{"all changed", MaximumLikelihood(half[:5]), math.Inf(1)},
 		{"all changed, bias-reduced", tallyOf(half[:5]).BiasReduced(), math.Log(11) / 2},
-		// u = 2 five times changed, half a day once each: 5·2/(e^2d-1) + 43200/(e^43200d-1) = 43200.
 		{"nothing", Tally{}.BiasReduced(), 0},
 	}
 	for _, test := range tests {
@@ -80,8 +80,8 @@ func TestEstimatorsOnSimulatedVisits(t *testing.T) {
 	}
 }
 
-// TestEvidence holds the grid's posterior to its meaning: of pages whose rates are drawn from the prior, as
-// many have rate k as the posteriors say, and the mean rate is right.
+// TestEvidence draws the rates of pages from the prior. It holds that as many pages have rate k as the grid's
+// posteriors say.
 func TestEvidence(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	prior := Shape(7, 0.7)
@@ -143,7 +143,7 @@ func TestEvidenceEdges(t *testing.T) {
 	}
 }
 
-// TestChoose draws gaps from each law and expects it, or one as good, to be chosen.
+// TestChoose draws gaps from each law. Choose must rank that law first, with the right rate (Pareto apart).
 func TestChoose(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	tests := []struct {

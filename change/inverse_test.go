@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLength holds the inverses that are used a million times to the precision that Length promises.
+// TestLength holds the precision that Length promises for two inverses that are used a million times.
 func TestLength(t *testing.T) {
 	tight, err := change.NewPareto(1, 1.5)
 	if err != nil {
@@ -25,7 +25,8 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// TestParetoDifference holds the differences of Pareto pages to the integral of Marginal, in which nothing cancels.
+// TestParetoDifference compares the differences of Pareto pages with the integral of Marginal, in which nothing
+// cancels.
 func TestParetoDifference(t *testing.T) {
 	for _, shape := range []float64{1.01, 1.19, 1.21, 1.5, 1.99, 2, 2.01, 3, 10, 300} {
 		p, err := change.NewPareto(1, shape)
@@ -55,7 +56,7 @@ func TestParetoDifference(t *testing.T) {
 	}
 }
 
-// TestMixtureLength holds the inverse of beliefs, wide, narrow and of two rates far apart, to Marginal.
+// TestMixtureLength compares the inverse with Marginal, for beliefs that are wide, narrow or of two rates far apart.
 func TestMixtureLength(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		belief := change.Shape(rapid.IntRange(0, change.Rates-1).Draw(t, "rate"), rapid.Float64Range(0, 12).Draw(t, "narrow"))

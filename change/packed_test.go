@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPacked holds that to pack the evidence after each visit hardly changes the belief about a page's rate, for few
-// or many visits, far apart or so near that each tells almost nothing.
+// TestPacked packs the evidence after each visit. That hardly changes the belief about a page's rate, for few or many
+// visits. The visits are far apart, or so close that each tells almost nothing.
 func TestPacked(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	prior := Shape(5, 0.7)

@@ -19,7 +19,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestTimes holds that the times have the staleness that the curve says, by adding up their gaps.
+// TestTimes adds up the gaps between the times. Their staleness must be that of the curve.
 func TestTimes(t *testing.T) {
 	for _, age := range []float64{0, 0.01, 0.2, 0.7, 5} {
 		page := change.Page{Process: change.Poisson(3), Interval: 1, Age: age}

@@ -12,7 +12,7 @@ import (
 	"freshet/change/changetest"
 )
 
-// must returns a process, or fails the test that named it wrongly.
+// must returns a process. It fails the test if the parameters are wrong.
 func must[P change.Process](t *testing.T) func(P, error) change.Process {
 	return func(p P, err error) change.Process {
 		t.Helper()
@@ -48,7 +48,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// lines returns the lines of a file in testdata that say something.
+// lines returns the lines of a file in testdata without comments and empty lines.
 func lines(t *testing.T, name string) []string {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
@@ -176,7 +176,7 @@ func TestMixture(t *testing.T) {
 	})
 }
 
-// rescaled is a process in another unit of time, for one that has no parameter to say so.
+// rescaled is a process in another unit of time. It serves processes without a parameter for that.
 type rescaled struct {
 	change.Process
 	c float64

@@ -75,7 +75,7 @@ func randomQuasi(t *testing.T, rng *rand.Rand, most int) *change.Quasi {
 	return q
 }
 
-// TestQuasiAgainstEverySubset holds the exact optimum to enumeration, and its sets to its values.
+// TestQuasiAgainstEverySubset compares the exact optimum with enumeration, and its sets with its values.
 func TestQuasiAgainstEverySubset(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2002, 18))
 	for range 2000 {
@@ -109,7 +109,7 @@ func TestQuasiAgainstEverySubset(t *testing.T) {
 	}
 }
 
-// TestQuasiIsConvex holds large pages to what allocate needs.
+// TestQuasiIsConvex holds that large pages have the convexity that allocate needs.
 func TestQuasiIsConvex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 30 {

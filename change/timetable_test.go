@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTimetableClock holds the laws of a page's own clock, after any visits: a day has the length of a day, time
-// never runs back, and Awaited rises with time.
+// TestTimetableClock holds the laws of a page's own clock after any visits. A day has the length of a day, time never
+// runs back, and Awaited rises with time.
 func TestTimetableClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := NewTimetable()

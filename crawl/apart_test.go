@@ -7,7 +7,7 @@ import (
 	"freshet/weburl"
 )
 
-// TestApart holds which rows are not counted among the pages whose freshness is told.
+// TestApart holds which rows the crawl leaves out when it reports freshness: people do not read them as pages.
 func TestApart(t *testing.T) {
 	for _, one := range []struct {
 		rel  weburl.Rel

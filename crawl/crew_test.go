@@ -15,8 +15,8 @@ import (
 	"freshet/weburl"
 )
 
-// A crew are some shards over one store and one web, each with a seen set of its own. It does what the nodes of a
-// cluster do: it knows who owns a partition, passes links on, and has partitions handed over.
+// A crew is several shards over one store and one web, each with its own seen set. It does what the nodes of a cluster
+// do: it knows the owner of each partition, passes links on and has partitions handed over.
 type crew struct {
 	t       testing.TB
 	fs      *vfs.MemFS
@@ -25,38 +25,38 @@ type crew struct {
 	set     Settings
 	now     time.Time
 	members []*world
-	owner   []*world // by partition; nil: nobody
+	owner   []*world // by partition; nil: it has no owner
 	replies map[order]func(Reply)
 	lines   []string
 	servers map[string]*server
 	wire    *rand.Rand // loses, repeats and delays what shards send one another; nil: it does not
 	disk    *rand.Rand // makes appends take long; nil: they do not
-	plant   string     // a fault that is put in: the crew notes what it does; "": none, what fails fails the test
+	plant   string     // a planted fault, whose effects the crew notes; "": none, and any fault fails the test
 	faults  []string
 	exact   bool   // the seen sets hold no cash back
-	lost    *world // that nothing comes to, nor from; nil: nobody
-	astray  bool   // each member's clock is wrong by its own ahead: as in a cluster, each has only what it takes
-	moved   int    // hand-overs that came to their end
-	sent    int64  // links that shards which have ended have sent, resent ones once
-	held    int64  // that they held back
+	lost    *world // nothing reaches this member or leaves it; nil: none
+	astray  bool   // each member's clock is wrong by its own ahead; a member owns only the partitions that it takes
+	moved   int    // hand-overs that are complete
+	sent    int64  // links that stopped shards have sent, resent ones once
+	held    int64  // links that stopped shards have held back
 	parcels int
 }
 
-// order names an order that was given.
+// order names an order that the crew gave to a member.
 type order struct {
 	w      *world
 	number uint64
 }
 
-// server is what a host knows of the crawl's manners.
+// server is a host as it sees the crawl's manners.
 type server struct {
-	end, opens time.Time // of the last answer, and from when on it wants to be asked
+	end, opens time.Time // of the last answer, and when the crawl may ask again
 	by         *world    // the member that may ask it until end
 }
 
 func newCrew(t *testing.T, names ...string) *crew { return crewOf(newWorld(t), names...) }
 
-// crewOf returns a crew that crawls the web of a world by its settings.
+// crewOf returns a crew that crawls a world's web with its settings.
 func crewOf(alone *world, names ...string) *crew {
 	t := alone.t
 	c := &crew{t: t, fs: vfs.NewCrashableMem(), web: alone.web, set: alone.settings, now: begin, replies: map[order]func(Reply){}, servers: map[string]*server{}}
@@ -176,8 +176,8 @@ func (c *crew) close() {
 	}
 }
 
-// start starts a member, with the partitions that are its own. CutOff says that it, or who owned them before, may have
-// been asking for pages when it was cut off.
+// start starts a member with its own partitions. CutOff says that the member, or an earlier owner of its partitions,
+// may have been asking for pages when it was cut off.
 func (c *crew) start(w *world, cutOff bool) {
 	w.store, w.now, w.over, w.fs = c.store, c.time(w), "", c.fs
 	name := w.settings.Name
@@ -220,17 +220,17 @@ func (c *crew) start(w *world, cutOff bool) {
 // time returns what a member's clock says.
 func (c *crew) time(w *world) time.Time { return c.now.Add(w.ahead) }
 
-// cutOffRows are those of a store of which another goes on using other partitions.
+// cutOffRows are the rows of a store that another member goes on using for other partitions.
 type cutOffRows struct{ *store.Store }
 
 func (r cutOffRows) Start() store.Start { return store.Start{} }
 
-// gatelessRows forget what hosts wait for.
+// gatelessRows forget how long hosts must wait.
 type gatelessRows struct{ Rows }
 
 func (gatelessRows) Gate(weburl.Partition, string) (store.Gate, error) { return store.Gate{}, nil }
 
-// stop cuts a member off. What it was asking for ends there.
+// stop cuts a member off. Its requests end at once.
 func (c *crew) stop(w *world) {
 	if w.shard == nil {
 		return
@@ -240,7 +240,7 @@ func (c *crew) stop(w *world) {
 			if host.end.After(c.now) {
 				host.end = c.now
 			}
-			host.opens = host.end // what it said is known to nobody
+			host.opens = host.end // nobody knows its answer
 		}
 	}
 	for o := range c.replies {
@@ -256,7 +256,7 @@ func (c *crew) stop(w *world) {
 	check(c.t, w.seen.Close())
 }
 
-// crash cuts the power: of what was not synced some is lost.
+// crash cuts the power. Some of the unsynced data is lost.
 func (c *crew) crash(rng *rand.Rand) {
 	left := c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 	c.close()
@@ -267,7 +267,7 @@ func (c *crew) crash(rng *rand.Rand) {
 	}
 }
 
-// asked takes note that a host is asked, and fails if that is too soon.
+// asked notes that a member asks a host, and fails if that is too soon.
 func (c *crew) asked(w *world, name string, e Ended) {
 	host := c.servers[name]
 	if host == nil {
@@ -304,7 +304,7 @@ func (c *crew) run(d time.Duration) {
 	c.now = end
 }
 
-// next returns who has something to do first, and when.
+// next returns the member that has something to do first, and when.
 func (c *crew) next() (first *world, at time.Time) {
 	for _, w := range c.members {
 		if w.shard == nil {
@@ -320,7 +320,7 @@ func (c *crew) next() (first *world, at time.Time) {
 	return first, at
 }
 
-// step tells a member's shard what has happened by now, and does what it asks for.
+// step tells a member's shard the events up to now. If does is set, it also does what the shard asks for.
 func (c *crew) step(w *world, does bool) {
 	w.now = c.time(w)
 	var events []Event
@@ -328,7 +328,7 @@ func (c *crew) step(w *world, does bool) {
 		events = append(events, w.later[0].event())
 		w.later = w.later[1:]
 	}
-	if c.plant == "one-cache" { // as if partitions shared what is remembered of what was sent
+	if c.plant == "one-cache" { // all partitions share one memory of sent links
 		if w.sender == nil {
 			w.sender = seen.NewSender(64, false)
 		}
@@ -349,8 +349,8 @@ func (c *crew) step(w *world, does bool) {
 	}
 }
 
-// checkMarks holds that no record counts as sent whose links are not decided: where they were to be decided here, the
-// next owner may have to send them.
+// checkMarks holds that a record counts as sent only if its links are decided. Until then the next owner may have to
+// send links that this member was to decide itself.
 func (c *crew) checkMarks() {
 	for p := range weburl.Partition(c.set.Partitions) {
 		marks, err := c.store.Marks(p)
@@ -377,7 +377,7 @@ func (c *crew) carry(w *world, work Work) {
 			c.send(c.owner[parcel.To], parcel.From, Received{Receipt{parcel.From, parcel.To, parcel.Parts[len(parcel.Parts)-1].Record}})
 		}
 		c.send(w, parcel.To, Arriving{parcel})
-		if c.plant == "links-twice" { // as if the target did not know by number what it has taken in
+		if c.plant == "links-twice" { // the target forgets the numbers of the records that it took in
 			again := parcel.Parts[len(parcel.Parts)-1]
 			again.Record++
 			c.send(w, parcel.To, Arriving{Parcel{From: parcel.From, To: parcel.To, Parts: []Part{again}}})
@@ -428,7 +428,7 @@ func (c *crew) order(w *world, o Order, done func(Reply)) {
 	w.tell(Ordered{w.orders, o})
 }
 
-// hand has a partition handed to a member, from its owner or, if that was cut off, from nobody.
+// hand has a partition handed to a member: by its owner, or by nobody if the owner was cut off.
 func (c *crew) hand(p weburl.Partition, to *world) {
 	from := c.owner[p]
 	if from == to {
@@ -440,7 +440,7 @@ func (c *crew) hand(p weburl.Partition, to *world) {
 	}
 	c.order(from, Give{p}, func(r Reply) {
 		if r.Err != nil {
-			return // it is being given already
+			return // a hand-over is under way
 		}
 		c.log(fmt.Sprintf("%s gave %d", from.settings.Name, p))
 		c.owner[p] = nil
@@ -461,7 +461,7 @@ func (c *crew) take(p weburl.Partition, to *world, clean bool) {
 	})
 }
 
-// resend has all members send again what is for a partition.
+// resend has all members send everything for a partition again.
 func (c *crew) resend(p weburl.Partition) {
 	for _, w := range c.members {
 		if w.shard != nil {

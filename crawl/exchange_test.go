@@ -12,8 +12,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestFullTestTakesNoMore sends links to a shard whose seen test is full: there is no receipt before it has room, so
-// that no more are sent.
+// TestFullTestTakesNoMore sends links to a shard whose seen test is full. The shard sends no receipt until the test has
+// room again, so the sender holds further links back.
 func TestFullTestTakesNoMore(t *testing.T) {
 	c := newCrew(t, "b")
 	b := c.members[0]
@@ -74,8 +74,8 @@ func TestFullTestTakesNoMore(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers sends links to a partition that no node has: again after a second, then less and less often, and
-// after a second again when somebody has answered, or has taken the partition.
+// TestNobodyAnswers sends links to a partition that no node has. The shard sends them again after a second, then less
+// and less often. It starts again from a second when a receipt comes or another node takes the partition.
 func TestNobodyAnswers(t *testing.T) {
 	l := &lane{noted: true, parts: []Part{{Record: 1}, {Record: 2}}}
 	s := &Shard{
@@ -106,8 +106,9 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestLinksHeldBack has two shards crawl a web whose sites link to one another's favourites, with and without a cache
-// before what they send, and cuts one off now and then. They find the same pages, and far fewer links are sent.
+// TestLinksHeldBack has two shards crawl a web in which most links go to a few favourite pages. It runs the crawl with
+// and without a cache of sent links, and cuts one shard off now and then. With the cache the shards find the same pages
+// and send far fewer links.
 func TestLinksHeldBack(t *testing.T) {
 	const sites, pages = 24, 25
 	var found []map[string]string

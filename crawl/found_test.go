@@ -11,7 +11,7 @@ import (
 	"freshet/weburl"
 )
 
-// TestPausedSleeps holds that a crawl that is paused waits for an order, and does not ask to be called at once.
+// TestPausedSleeps holds that a paused crawl waits for an order, and does not ask to be called at once.
 func TestPausedSleeps(t *testing.T) {
 	w := newWorld(t)
 	w.set("budget", "100", true)
@@ -30,8 +30,8 @@ func TestPausedSleeps(t *testing.T) {
 	}
 }
 
-// TestCountsOnce holds that pages which are discovered together are counted once, though links to sites that were not
-// known alternate.
+// TestCountsOnce holds that the status counts pages once if one page discovers them together, even if its links
+// alternate between new sites.
 func TestCountsOnce(t *testing.T) {
 	w := newWorld(t)
 	w.settings.Scope = "any"
@@ -56,7 +56,7 @@ func TestCountsOnce(t *testing.T) {
 	t.Fatal("the links are not discovered")
 }
 
-// TestRemembersFailing holds that a page whose kept visits have all failed is kept fresh after a restart.
+// TestRemembersFailing holds that the crawl keeps a page fresh after a restart even if all its stored visits failed.
 func TestRemembersFailing(t *testing.T) {
 	w := newWorld(t)
 	w.set("budget", "1000", true)
@@ -83,8 +83,8 @@ func TestRemembersFailing(t *testing.T) {
 	}
 }
 
-// TestRemembersSteps holds that visits made before the clock was set back teach nothing if they lie ahead of later
-// ones, whenever the crawl starts again: as at the start after the step, when they lay ahead of the time.
+// TestRemembersSteps sets the clock back between visits. A visit teaches nothing if its time is later than the time of
+// a visit after it, or later than now. That holds whether the crawl starts again soon or much later.
 func TestRemembersSteps(t *testing.T) {
 	visits := []store.Visit{
 		{At: 30, Complete: true}, {At: 100, Complete: true, Changed: true}, {At: 40, Complete: true},
@@ -97,7 +97,7 @@ func TestRemembersSteps(t *testing.T) {
 	}{
 		{2, 35, []refresh.Outcome{refresh.Unchanged}},
 		{3, 50, []refresh.Outcome{refresh.Unchanged, refresh.Unchanged}},
-		// of 30, 40, 90 and 105
+		// the visits at 30, 40, 90 and 105
 		{6, 1000, []refresh.Outcome{refresh.Unchanged, refresh.Unchanged, refresh.Changed, refresh.Changed}},
 	} {
 		told := appendRemembered(nil, 0, &store.Page{}, visits[:test.made], len(visits), test.now)
@@ -107,7 +107,7 @@ func TestRemembersSteps(t *testing.T) {
 	}
 }
 
-// TestRemembersAnew holds that of a page that was gone and is back only the visits since teach something.
+// TestRemembersAnew has a page go and come back. Only the visits since it came back teach something.
 func TestRemembersAnew(t *testing.T) {
 	gone := store.Visit{Outcome: store.OutcomeMissing}
 	visits := []store.Visit{
@@ -117,15 +117,16 @@ func TestRemembersAnew(t *testing.T) {
 		visits[i].At = int64(10 + 10*i)
 	}
 	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits), 1000)
-	// the second time it was missing is told too
+	// the shard is also told the second visit that found the page missing
 	want := []refresh.Outcome{refresh.Unknown, refresh.Changed, refresh.Unknown, refresh.Unchanged}
 	if got := outcomes(told); !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
 	}
 }
 
-// TestRemembersVisitsAhead holds that a page is not left alone until another clock's time has come: a visit by a clock
-// that is ahead of this node's teaches nothing, and if there is no other it counts as one of now.
+// TestRemembersVisitsAhead holds that the crawl does not leave a page alone until the time of another node's clock has
+// come. A visit whose time lies ahead of this node's clock teaches nothing. If the page has no other visit, it counts
+// as a visit now.
 func TestRemembersVisitsAhead(t *testing.T) {
 	visits := []store.Visit{
 		{At: 100e9, Complete: true, Changed: true}, {At: 300e9, Complete: true, Changed: true}, {At: 400e9, Complete: true},
@@ -151,8 +152,8 @@ func outcomes(told []remembered) (all []refresh.Outcome) {
 	return all
 }
 
-// TestDecidedMeanwhile holds that links which a drain has decided, though they were offered after it was asked for, are
-// not waited for.
+// TestDecidedMeanwhile holds that the shard does not wait for links that a drain has already decided, even if they came
+// after the shard asked for that drain.
 func TestDecidedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.settings.Wait = true

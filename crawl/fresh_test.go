@@ -11,8 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestClaims holds which links are claims, and that one is believed of a page that is kept fresh until a
-// visit has told what is true.
+// TestClaims holds which links are claims. The crawl believes a claim about a page that it keeps fresh until a visit
+// has shown the truth.
 func TestClaims(t *testing.T) {
 	w := newWorld(t)
 	w.set("budget", "100", true)
@@ -54,8 +54,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestLearningStopsNothing has a policy learn from 20,000 visits to 5,000 pages. That takes many steps, in which
-// orders are carried out and pages are picked. No time passes.
+// TestLearningStopsNothing has a policy learn from 20,000 visits to 5,000 pages. That takes many steps. Meanwhile the
+// shard carries out orders and picks pages. No time passes.
 func TestLearningStopsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.set("budget", "1000000", true)
@@ -83,7 +83,7 @@ func TestLearningStopsNothing(t *testing.T) {
 	}
 }
 
-// tryOrder gives an order, and takes a step for it and one for its record. No time passes.
+// tryOrder gives an order, then takes one step for it and one for its record. No time passes.
 func (w *world) tryOrder(o Order) Work {
 	w.orders++
 	work, err := w.shard.Step(w.now, Ordered{w.orders, o})
@@ -97,8 +97,8 @@ func (w *world) tryOrder(o Order) Work {
 	return work
 }
 
-// TestLittleRoom holds that no page is lost where the seen test has hardly any room, so that links wait for it page
-// after page.
+// TestLittleRoom holds that the crawl loses no page if its seen test has hardly any room, so links of page after page
+// wait for it.
 func TestLittleRoom(t *testing.T) {
 	const pages, hosts = 240, 12
 	w := newWorld(t)

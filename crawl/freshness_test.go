@@ -2,7 +2,7 @@ package crawl
 
 import "testing"
 
-// TestEmbarrassment holds what the forecast comes to in queries a day, of one shard and of two.
+// TestEmbarrassment holds the expected embarrassment in queries a day, of one shard and of two.
 func TestEmbarrassment(t *testing.T) {
 	of := func(weight, embarrassment float64, forecast ...BudgetFreshness) *Freshness {
 		return &Freshness{Pages: 1, weight: weight, embarrassment: embarrassment, Forecast: forecast}

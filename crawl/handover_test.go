@@ -52,7 +52,7 @@ func smallWeb(t *testing.T, web map[string]*page, rng *rand.Rand) (seeds []webur
 	return seeds
 }
 
-// found returns what a crawl has come to: of each page its state and what came to it.
+// found returns the result of a crawl: the state, cash and queue of each page.
 func (c *crew) found() map[string]string {
 	pages := map[string]string{}
 	for p := range c.set.Partitions {
@@ -64,7 +64,7 @@ func (c *crew) found() map[string]string {
 	return pages
 }
 
-// settled fails unless everything has come to its end.
+// settled fails if a shard has anything left to do, or if the store is damaged.
 func (c *crew) settled() {
 	for _, w := range c.members {
 		s := w.shard
@@ -84,9 +84,9 @@ func (c *crew) settled() {
 
 const quietEnough = 12 * time.Hour // for all retries
 
-// TestHandOvers holds that a crawl of some shards, which hand partitions to one another while they are cut off now and
-// then, comes to what one shard alone comes to: the same pages, each with the same cash, no host asked too soon. Some
-// crews' clocks are wrong, each by its own.
+// TestHandOvers has several shards crawl one web. They hand partitions to one another and are cut off now and then.
+// They find what one shard alone finds: the same pages, each with the same cash. No host is asked too soon. In some
+// crews each member's clock is wrong by its own amount.
 func TestHandOvers(t *testing.T) {
 	seeds := 12
 	if text := os.Getenv("FRESHET_SEEDS"); text != "" {
@@ -117,7 +117,7 @@ func TestHandOvers(t *testing.T) {
 	}
 }
 
-// TestHandOverPlants holds that TestHandOvers finds what is wrong with a hand-over.
+// TestHandOverPlants holds that TestHandOvers finds each planted fault.
 func TestHandOverPlants(t *testing.T) {
 	const within = 400
 	for _, plant := range []string{"link-dropped", "gates-forgotten", "cut-off-as-clean", "receipt-early", "links-twice", "one-cache"} {
@@ -138,7 +138,7 @@ func handOvers(t *testing.T, seed uint64, plant string) *crew {
 	prepare := func(c *crew) {
 		c.set.Seeds = smallWeb(t, c.web, rand.New(rand.NewPCG(seed, 2)))
 		c.set.Ordering, c.exact = frontier.InLinks{}, true
-		if plant == "" && seed%2 == 1 || plant == "one-cache" { // what is held back brings no cash
+		if plant == "" && seed%2 == 1 || plant == "one-cache" { // links that are held back bring no cash
 			c.set.Ordering, c.set.SentEntries = frontier.Length{}, []int{8, 64, 1024}[seed/2%3]*c.set.Partitions
 		}
 		c.set.Scope = []string{"any", "site", "domain"}[seed%3]
@@ -178,7 +178,7 @@ func handOvers(t *testing.T, seed uint64, plant string) *crew {
 			break
 		}
 	}
-	for range 100 { // what the wire has lost is sent again
+	for range 100 { // send again what the wire has lost
 		for p := range c.owner {
 			c.resend(weburl.Partition(p))
 		}
@@ -194,7 +194,7 @@ func handOvers(t *testing.T, seed uint64, plant string) *crew {
 	return c
 }
 
-// act hands over a partition, or cuts somebody off.
+// act hands over a partition, cuts a member off or crashes the crew.
 func (c *crew) act(rng *rand.Rand) {
 	p := weburl.Partition(rng.IntN(len(c.owner)))
 	w := c.members[rng.IntN(len(c.members))]
@@ -211,7 +211,7 @@ func (c *crew) act(rng *rand.Rand) {
 	case 1: // one is cut off, and comes back
 		c.log(w.settings.Name + " cut off")
 		c.cutOff(w, rng)
-	case 2: // one is cut off, and others take what it had
+	case 2: // one is cut off, and others take its partitions
 		c.midway(rng, w)
 		c.log(w.settings.Name + " cut off, its partitions go to others")
 		c.stop(w)
@@ -241,7 +241,7 @@ func (c *crew) act(rng *rand.Rand) {
 	}
 }
 
-// cutOff cuts somebody off, who comes back soon.
+// cutOff cuts a member off and starts it again soon.
 func (c *crew) cutOff(w *world, rng *rand.Rand) {
 	c.midway(rng, w)
 	c.stop(w)
@@ -249,7 +249,8 @@ func (c *crew) cutOff(w *world, rng *rand.Rand) {
 	c.start(w, true)
 }
 
-// midway lets things go on for a while. What somebody who is to be cut off wants done next may not be done any more.
+// midway runs the crew for a few steps. Each member of ends, which is to be cut off, may take a last step whose work
+// nobody does.
 func (c *crew) midway(rng *rand.Rand, ends ...*world) {
 	for range rng.IntN(30) {
 		w, at := c.next()

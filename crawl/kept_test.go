@@ -28,8 +28,8 @@ var (
 	benchHeap  = flag.String("kept.heap", "", "the file that BenchmarkKept writes a profile of the heap to, at its end")
 )
 
-// BenchmarkKept keeps pages of sites of a thousand fresh, a tenth of them a day, and reports the memory of a page and
-// how many pages are picked and visited a second. Time goes on to when the next pick is due, as it does for a shard.
+// BenchmarkKept keeps sites of a thousand pages fresh and visits a tenth of the pages a day. It reports the memory of a
+// page, and the pages that it picks and visits a second. The clock moves to the next pick, as it does for a shard.
 func BenchmarkKept(b *testing.B) {
 	pages := *benchPages
 	sites := max(1, pages/1000)
@@ -77,7 +77,7 @@ func BenchmarkKept(b *testing.B) {
 	}
 }
 
-// writeHeap writes a profile of what is in use, if it is wanted.
+// writeHeap writes a profile of the memory in use, if a flag asks for it.
 func writeHeap(b *testing.B, name string) {
 	if name == "" {
 		return

@@ -19,8 +19,8 @@ var (
 	pastVisits = flag.Int("past.visits", 1, "how often each of them was visited")
 )
 
-// BenchmarkPast opens a crawl of sites of a thousand stored pages, on disk, and reports how long it takes from there
-// until the first pages are picked, and until something is believed of all.
+// BenchmarkPast opens a crawl on disk, with sites of a thousand stored pages. It reports the time until the crawl picks
+// its first pages, and the time until it has a belief about each page.
 func BenchmarkPast(b *testing.B) {
 	const partitions = 16
 	now := time.Unix(1.8e9, 0)
@@ -78,7 +78,7 @@ func BenchmarkPast(b *testing.B) {
 	}
 }
 
-// storeSite stores a site of a thousand pages, from a number on, and their visits, one a day.
+// storeSite stores a site of a thousand pages, numbered from first on, and one visit a day to each of them.
 func storeSite(s *store.Store, first int, begins time.Time, partitions int) error {
 	var pages []weburl.URL
 	found := &store.Discovered{At: 1}

@@ -20,10 +20,10 @@ import (
 
 var rewritePicks = flag.Bool("rewrite-picks", false, "write testdata/picks/default.txt again")
 
-// TestPicks holds that the default policy picks the same pages in the same order as it did before: how pages are held
-// in memory may not change which of them are visited. Each line of testdata/picks/default.txt is a day: the picks so
-// far, the pages that are kept fresh, and a checksum of all picks. A change of what is decided writes it again, by
-// -rewrite-picks.
+// TestPicks holds that the default policy picks the same pages in the same order as the stored picks. The layout of
+// pages in memory must not change the picks. Each line of testdata/picks/default.txt is a day: the number of picks so
+// far, the number of pages kept fresh, and a checksum of all picks. If a change is meant to change the picks,
+// -rewrite-picks writes the file again.
 func TestPicks(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("other processors may round x*y + z once, and pick otherwise")
@@ -47,8 +47,8 @@ func TestPicks(t *testing.T) {
 	}
 }
 
-// picks has some sites kept fresh for ten weeks, and returns a line for each day. Pages of a folder change together or
-// on their own; some come later, go, fail, weigh something else or are claimed to have changed.
+// picks keeps some sites fresh for ten weeks, and returns a line for each day. Pages of a folder change together or on
+// their own. Some pages come later, go or fail, and claims say that some have changed.
 func picks(t *testing.T) string {
 	random := rand.New(rand.NewPCG(7, 7))
 	now := time.Unix(1e9, 0)

@@ -14,8 +14,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestPastIsToldFirst holds that a shard which starts reads the visits of the past at its steps, and that what happens
-// meanwhile is told after them.
+// TestPastIsToldFirst holds that a shard reads the past visits in its first steps. It tells the policy about them
+// before it tells anything that happens meanwhile.
 func TestPastIsToldFirst(t *testing.T) {
 	w := newWorld(t)
 	w.set("budget", "1000", true)
@@ -63,7 +63,8 @@ func TestPastIsToldFirst(t *testing.T) {
 	}
 }
 
-// TestPicksEarly holds that pages are picked before all of the past is told, and none before that of its partition is.
+// TestPicksEarly holds that the shard picks pages of a partition as soon as it has told the policy that partition's
+// past. It does not wait for the other partitions.
 func TestPicksEarly(t *testing.T) {
 	w := newWorld(t)
 	w.set("budget", "100000", true)
@@ -102,8 +103,8 @@ func TestPicksEarly(t *testing.T) {
 	}
 }
 
-// TestRuns holds that visits which were read in pieces are told in order of time, and those of one time in order of
-// their pages.
+// TestRuns holds that the shard tells visits in order of time, and visits of the same time in order of their pages,
+// even if it read them in pieces.
 func TestRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestNextOfShards holds that the next request of a crawl is the first of its shards'.
+// TestNextOfShards holds that a crawl's next request is the earliest of its shards' next requests.
 func TestNextOfShards(t *testing.T) {
 	soon, later := time.Unix(10, 0), time.Unix(20, 0)
 	for _, test := range []struct{ one, other, want time.Time }{

@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// TestTable holds a table to a map, while pages come and go.
+// TestTable compares a table with a map, while pages come and go.
 func TestTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	table, want := newTable(), map[PageKey]refresh.ID{}

@@ -293,7 +293,7 @@ func (w *world) page(name string) *page {
 	return w.web[u]
 }
 
-// url returns a URL, of which the scheme may be left out.
+// url parses a URL. The scheme may be missing.
 func (w *world) url(text string) weburl.URL {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text

@@ -24,8 +24,8 @@ import (
 // begin is when the time of a world begins.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A world is a shard with a real store and a real seen set, and a web that answers as it is told. It does at once, in
-// order, and in virtual time, what the shard asks for.
+// A world is a shard with a real store and a real seen set, and a web that answers as the test tells it. It does at
+// once what the shard asks for, in order and in virtual time.
 type world struct {
 	t        *testing.T
 	fs       *vfs.MemFS
@@ -41,11 +41,11 @@ type world struct {
 	lines    []string // what happened
 	orders   uint64
 	over     Stop
-	crew     *crew         // that the shard belongs to; nil: it is alone
+	crew     *crew         // the shard's crew; nil: it is alone
 	ahead    time.Duration // of the crew's time
-	sender   *seen.Sender  // that all partitions share, as a fault; nil: there is none
+	sender   *seen.Sender  // a planted fault: all partitions share it; nil: no fault
 
-	seenLinks int // that may wait for the seen test
+	seenLinks int // how many links may wait for the seen test
 }
 
 // seenSet is a seen test as a node has it.
@@ -57,14 +57,14 @@ type seenSet interface {
 	Close() error
 }
 
-// page is what a URL answers.
+// page is the answer to a URL.
 type page struct {
 	status     int
 	links      []string
 	body       string // robots.txt; else a version of the page
 	retryAfter time.Duration
 	down       bool
-	barred     bool // its address is none that may be asked
+	barred     bool // the crawl may not ask its address
 	nobody     bool // there is nobody at its address
 	long       bool // longer than a small limit
 }
@@ -121,7 +121,7 @@ func (w *world) open() {
 	w.tell(Room{8})
 }
 
-// stop closes the crawl. What is under way is lost.
+// stop closes the crawl. It loses whatever is in flight.
 func (w *world) stop(clean bool) {
 	if clean {
 		w.tell(End{Signal})
@@ -154,7 +154,7 @@ func (w *world) tell(e Event) { w.after(0, e) }
 
 func (w *world) after(d time.Duration, e Event) { w.afterDoing(d, func() Event { return e }) }
 
-// afterDoing has something done after a while, which is then told.
+// afterDoing runs do after a while and tells the shard the event that it returns.
 func (w *world) afterDoing(d time.Duration, do func() Event) {
 	w.later = append(w.later, later{w.now.Add(d), do})
 	slices.SortStableFunc(w.later, func(a, b later) int { return a.at.Compare(b.at) })
@@ -182,8 +182,8 @@ func (w *world) run(d time.Duration) {
 	w.now = end
 }
 
-// step tells the shard the next events and carries out what it asks for. Without events, it lets time pass up to
-// the next one.
+// step tells the shard the next events and carries out what it asks for. If there are no events, time passes up to the
+// next one.
 func (w *world) step() Work {
 	if len(w.later) > 0 && w.later[0].at.After(w.now) && w.shard.begun && w.over == "" && w.shard.ending != "" {
 		w.now = w.later[0].at
@@ -285,7 +285,7 @@ func (w *world) fetch(f Fetch) {
 	w.answer(f)
 }
 
-// answer has a request answered.
+// answer answers a request.
 func (w *world) answer(f Fetch) {
 	at := w.web[f.URL.String()]
 	e := Ended{Turn: f.Turn, Started: w.now, At: w.now.Add(answerTakes), Bytes: 100}
@@ -368,7 +368,7 @@ func (w *world) process(p Process) {
 	w.after(0, e)
 }
 
-// append makes a group durable: at once or, where the crew has a slow disk, after a while.
+// append makes a group durable: at once, or after a while if the crew has a slow disk.
 func (w *world) append(group []Append) {
 	if w.crew == nil || w.crew.disk == nil {
 		w.after(diskTakes, w.commit(group))
@@ -466,7 +466,7 @@ func parse(t *testing.T, text string) weburl.URL {
 	return u
 }
 
-// order gives an order and lets it be carried out.
+// order gives the shard an order, which it carries out at its next step.
 func (w *world) order(o Order) {
 	w.orders++
 	w.tell(Ordered{w.orders, o})

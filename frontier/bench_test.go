@@ -9,7 +9,7 @@ import (
 	"freshet/weburl"
 )
 
-// uniform are queues of the same number of pages for every site, made up when read.
+// uniform are queues with the same number of pages for every site. Read makes the pages up.
 type uniform struct{ pages uint64 }
 
 func (u uniform) Read(dst []Entry, site weburl.Site, kind Kind, after Key, n int) ([]Entry, error) {
@@ -20,8 +20,8 @@ func (u uniform) Read(dst []Entry, site weburl.Site, kind Kind, after Key, n int
 	return dst, nil
 }
 
-// BenchmarkNext measures a page's way through Next, Done and Committed, on a crawl in which every site
-// has had a turn, and the memory that a site takes then: it must not depend on the pages queued.
+// BenchmarkNext measures a page's way through Next, Done and Committed, after every site of the crawl has had a turn.
+// It also measures the memory of a site, which must not depend on the number of queued pages.
 func BenchmarkNext(b *testing.B) {
 	const sites = 50_000
 	for _, pages := range []uint64{200, 2000} {
@@ -54,7 +54,7 @@ func restored(b *testing.B, sites int, pages uint64) (*Frontier, time.Time) {
 	return f, now
 }
 
-// cycle lets one page be fetched, if one may go. It returns how long to wait else.
+// cycle has one page fetched if one may go. Otherwise it returns how long to wait.
 func cycle(b *testing.B, f *Frontier, now time.Time) time.Duration {
 	p, wake, ok := f.Next(now)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// A loop that asks for pages, and moves its clock on when there is nothing to do yet.
+// The loop asks for pages, and moves its clock on if there is nothing to do yet.
 func Example() {
 	queues := &frontier.MemoryQueues{}
 	f, err := frontier.New(frontier.Options{Delay: 15 * time.Second}, queues)

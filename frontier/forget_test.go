@@ -11,8 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestForget holds that a frontier that has forgotten some sites goes on as one that never held them, and that one
-// which takes them over asks their hosts as late as the first would have.
+// TestForget has one frontier forget some sites and another take them over. The first goes on as if it never held them.
+// The second asks their hosts no earlier than the first would.
 func TestForget(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for seed := range uint64(50) {
@@ -106,8 +106,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestRemovedMeanwhile holds that a page whose entry leaves the stored queue while the page is handed out does not come
-// back when it is returned, neither to be asked for nor in the count.
+// TestRemovedMeanwhile removes a page's entry from the stored queue while the page is handed out. If the page is
+// returned, the frontier neither hands it out again nor counts it.
 func TestRemovedMeanwhile(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const site = weburl.Site("http://a.test")

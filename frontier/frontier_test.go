@@ -60,7 +60,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestRestoreClamps holds how a stored gate is read when the clock has been set since.
+// TestRestoreClamps holds how the frontier reads a stored gate if someone has set the clock since.
 func TestRestoreClamps(t *testing.T) {
 	base := time.Unix(1_000_000_000, 0)
 	sec := func(n int) time.Time { return base.Add(time.Duration(n) * time.Second) }
@@ -102,8 +102,8 @@ func TestRestoreClamps(t *testing.T) {
 	}
 }
 
-// TestTaken holds how long a host waits whose gate was stored by another clock, also where it is met some time after
-// it came.
+// TestTaken holds how long a host waits if another node's clock stored its gate. The frontier may meet the host some
+// time after this node took it over.
 func TestTaken(t *testing.T) {
 	taken := time.Unix(1_000_000_000, 0)
 	at := func(d time.Duration) time.Time { return taken.Add(d) }
@@ -148,8 +148,8 @@ func TestMayStopClean(t *testing.T) {
 	}
 }
 
-// TestReadsThatRunAhead has a store that the frontier reads before it is told: each page is handed
-// out once all the same, and the counts end at zero.
+// TestReadsThatRunAhead has the frontier read entries from the store before it is told of them. It still hands out each
+// page once, and its counts end at zero.
 func TestReadsThatRunAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const site = weburl.Site("http://a.example")
@@ -168,7 +168,7 @@ func TestReadsThatRunAhead(t *testing.T) {
 			got[p.Fingerprint]++
 			f.Done(p, Answer{}, now)
 			if slices.ContainsFunc(untold, func(e Entry) bool { return e.Fingerprint == p.Fingerprint }) {
-				return true // its fetch cannot be stored before its discovery, so it is not Committed
+				return true // not Committed: the store cannot take a fetch before its discovery
 			}
 			q.Remove(site, KindNew, p.Key)
 			f.Committed(p)
@@ -221,8 +221,8 @@ func TestReadsThatRunAhead(t *testing.T) {
 	})
 }
 
-// TestAddresses crawls hosts that share addresses, which they sometimes change, and holds that every
-// page has its turn and that no address has two requests at once or within its delay.
+// TestAddresses crawls hosts that share addresses and sometimes change them. Every page has its turn. No address has
+// two requests at once or within its delay.
 func TestAddresses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		delay := time.Duration(rapid.IntRange(1, 4000).Draw(t, "delay")) * time.Millisecond
@@ -303,8 +303,8 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// TestReadsPastWhatIsHandedOut has pages come in before one that is handed out and not committed, so
-// that the window moves back and its stored entry is read again.
+// TestReadsPastWhatIsHandedOut adds pages ahead of one that is handed out and not committed. The window moves back, and
+// the frontier reads that page's stored entry again.
 func TestReadsPastWhatIsHandedOut(t *testing.T) {
 	const site = weburl.Site("http://a.example")
 	now := time.Unix(1_000_000_000, 0)
@@ -341,8 +341,8 @@ func TestReadsPastWhatIsHandedOut(t *testing.T) {
 	}
 }
 
-// TestAddressesAfterRestart holds that an address met again after a restart is not asked at once: its
-// last answer is not stored.
+// TestAddressesAfterRestart holds that the frontier does not ask an address at once after a restart, because nothing
+// stores the address's last answer.
 func TestAddressesAfterRestart(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	q := &MemoryQueues{}
@@ -370,7 +370,7 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 	}
 }
 
-// TestDueTies holds that pages due at the same time go by the name of their site.
+// TestDueTies holds that of pages due at the same time, the one whose site's name comes first goes first.
 func TestDueTies(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	f, _ := New(Options{}, &MemoryQueues{})
@@ -385,7 +385,7 @@ func TestDueTies(t *testing.T) {
 	}
 }
 
-// TestClaim holds a request that no queue asks for to the same gates as those of Next.
+// TestClaim holds that Reserve, for a request that comes from no queue, obeys the same gates as Next.
 func TestClaim(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	f, _ := New(Options{Delay: time.Minute}, &MemoryQueues{})
@@ -410,8 +410,8 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestUnheardOwes holds that a request on an open connection which nobody heard does not shorten the wait after the
-// answer before it.
+// TestUnheardOwes sends a request on an open connection that the host has closed. That does not shorten the wait after
+// the answer before it.
 func TestUnheardOwes(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	q := &MemoryQueues{}
@@ -438,7 +438,8 @@ func TestUnheardOwes(t *testing.T) {
 	}
 }
 
-// TestClaimOfNeighbour holds that a host may be asked in place of another that has the same address.
+// TestClaimOfNeighbour has two hosts at one address. The second may be asked after the first has given the address up
+// with Unbind, and not before.
 func TestClaimOfNeighbour(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	there := netip.MustParseAddr("192.0.2.1")
@@ -469,8 +470,8 @@ func TestClaimOfNeighbour(t *testing.T) {
 	}
 }
 
-// TestForgets holds that a crawl of ever more sites does not keep those it is done with, but does keep
-// what it must: a robots.txt that is valid, a host that waits, a block.
+// TestForgets holds that a crawl of ever more sites forgets those that it has finished. It remembers what it must: a
+// valid robots.txt, a host that waits, a block.
 func TestForgets(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	q := &MemoryQueues{}
@@ -509,7 +510,8 @@ func (brokenQueues) Read([]Entry, weburl.Site, Kind, Key, int) ([]Entry, error) 
 	return nil, errBroken
 }
 
-// TestLineOfConnections holds that news of a site does not give its open connection a second place in the line.
+// TestLineOfConnections holds that a site's open connection keeps one place in the line, whatever the frontier hears
+// about the site.
 func TestLineOfConnections(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	q := &MemoryQueues{}

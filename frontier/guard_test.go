@@ -84,7 +84,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardAdmitWay holds that only the way counts: of the URL nothing, nor of its site.
+// TestGuardAdmitWay holds that AdmitWay looks only at a link's depth and redirects, and not at its URL or site.
 func TestGuardAdmitWay(t *testing.T) {
 	g := DefaultGuard()
 	g.Depth = 7
@@ -109,7 +109,7 @@ func numbered(n int) string {
 	return path.String()
 }
 
-// TestGuardLetsDocumentationPass has paths of the shapes that manuals have, in which names repeat.
+// TestGuardLetsDocumentationPass has the paths of manuals, in which names repeat.
 func TestGuardLetsDocumentationPass(t *testing.T) {
 	for _, path := range []string{
 		"/doc/html/boost/foo/foo/foo.html",
@@ -136,8 +136,8 @@ func TestGuardLetsDocumentationPass(t *testing.T) {
 	}
 }
 
-// FuzzGuard holds that no URL upsets the guard, that what it refuses is refused with a deeper path
-// too, and that the fragment of a loop is always found.
+// FuzzGuard holds that the guard decides every URL. If a path repeats, so does a deeper one. The guard always finds a
+// folder that a path repeats four times.
 func FuzzGuard(f *testing.F) {
 	f.Add("http://a.example/a/b/a/b/?x=1&y=2031-05")
 	f.Add("http://a.example/calendar/2031/05")

@@ -63,8 +63,8 @@ func TestHoursFaults(t *testing.T) {
 	}
 }
 
-// TestHoursLaws holds that the next opening is never before now, is itself inside, and that the hours
-// print as what means the same.
+// TestHoursLaws holds that the next opening is never before now and lies inside the hours. Printed hours parse as hours
+// with the same meaning.
 func TestHoursLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([01]?[0-9]:[0-5][0-9]-2[0-3]:[0-5][05])(,[01]?[0-9]:[0-5][0-9]-2[0-3]:00){0,2} (UTC|Europe/Berlin|America/St_Johns)`).Draw(t, "hours")
@@ -86,7 +86,7 @@ func TestHoursLaws(t *testing.T) {
 	})
 }
 
-// steered returns a frontier with one new page on each of two sites of two hosts.
+// steered returns a frontier with three new pages on each of two sites, which have a host each.
 func steered(t *testing.T, manners map[weburl.Site]*Manners) (*Frontier, *memoryQueues, time.Time) {
 	t.Helper()
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
@@ -106,7 +106,7 @@ func steered(t *testing.T, manners map[weburl.Site]*Manners) (*Frontier, *memory
 	return f, queues, now
 }
 
-// TestMeet holds that a host which is asked for another of its sites' sake is as slow as that site's manners say.
+// TestMeet holds that a request to a second site of a host makes the host as slow as that site's manners say.
 func TestMeet(t *testing.T) {
 	slow := time.Minute
 	f, _, now := steered(t, map[weburl.Site]*Manners{"http://a.test:8080": {Delay: &slow}})
@@ -122,7 +122,7 @@ func TestMeet(t *testing.T) {
 	}
 }
 
-// TestPausedIsNotClaimed holds that a site which is paused is not asked for another's sake.
+// TestPausedIsNotClaimed holds that Reserve and Meet refuse a paused site.
 func TestPausedIsNotClaimed(t *testing.T) {
 	f, _, now := steered(t, nil)
 	f.Pause("http://b.test", true, now)
@@ -153,7 +153,8 @@ func (q *memoryQueues) Read(dst []Entry, site weburl.Site, kind Kind, after Key,
 	return dst, nil
 }
 
-// turn takes the next page and gives it back done at once; it returns its site, or the wake time.
+// turn takes the next page and returns it as done at once. Its result is the page's site, or the wake time if there is
+// no page.
 func turn(f *Frontier, now time.Time) (weburl.Site, time.Time) {
 	p, wake, ok := f.Next(now)
 	if !ok {
@@ -191,11 +192,11 @@ func TestMannersOfASite(t *testing.T) {
 	if served["http://b.test"] != 1 {
 		t.Errorf("served at the opening: %v", served)
 	}
-	// 60 fetches in an hour's opening: one a minute.
+	// The hours allow 60 fetches in an hour: one a minute.
 	if got := f.Explain("http://b.test", opening); len(got) != 1 || got[0].Gate != "interval" || !got[0].Until.Equal(opening.Add(time.Minute)) {
 		t.Errorf("explanation %+v: want an interval of a minute", got)
 	}
-	// What stood ready when the hours ended does not go.
+	// A page that was ready when the hours ended does not go.
 	if site, wake := turn(f, opening.Add(time.Hour)); site == "http://b.test" {
 		t.Errorf("b.test is asked after its hours; wake %v", wake)
 	}

@@ -9,7 +9,7 @@ import (
 	"freshet/weburl"
 )
 
-// TestMemoryQueues holds the queues in memory to a sorted list of all entries, over many blocks.
+// TestMemoryQueues compares the queues in memory with a sorted list of all entries, over many blocks.
 func TestMemoryQueues(t *testing.T) {
 	const site = weburl.Site("http://a.test")
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 	"freshet/weburl"
 )
 
-// model is what a Frontier promises, worked out again for every question by looking at everything.
+// model is the contract of a Frontier. It works out each answer again from its whole state.
 type model struct {
 	o     Options
 	now   instant
@@ -21,7 +21,7 @@ type model struct {
 	open  []*modelHost               // in the order in which their connections became free
 	out   []Page                     // in flight
 	done  []Page                     // given back, not committed
-	moved map[weburl.Fingerprint]Key // where pages stand in the store that were moved while they were handed out
+	moved map[weburl.Fingerprint]Key // stored keys of pages that moved while they were handed out
 }
 
 type modelSite struct {
@@ -30,7 +30,7 @@ type modelSite struct {
 	queues [2][]Entry // sorted; what Next may hand out
 	robots instant
 	retry  instant
-	failed int // times in a row that its robots.txt could not be fetched
+	failed int // how many fetches of robots.txt failed in a row
 }
 
 type modelHost struct {
@@ -52,7 +52,7 @@ func (m *model) has(s *modelSite, k Kind) bool {
 	return len(q) > 0 && (k == KindNew || dueAt(q[0].Key) <= m.now)
 }
 
-// want says which site and kind Next has to choose.
+// want returns the site and kind that Next must choose.
 func (m *model) want() (site *modelSite, kind Kind, continues, contended bool) {
 	for _, h := range m.open {
 		s := h.open
@@ -97,7 +97,7 @@ func (m *model) priority(s *modelSite) float64 {
 	return m.o.Ordering.SitePriority(SiteState{Queued: len(q), Top: q[0].Key})
 }
 
-// wake is when something may go that may not go now.
+// wake returns when something may go that may not go now.
 func (m *model) wake() instant {
 	wake := never
 	for _, s := range m.sites {
@@ -122,8 +122,8 @@ func (m *model) insert(s *modelSite, k Kind, e Entry) {
 	}
 }
 
-// TestNextKeepsItsContract drives a frontier and a model by the same random calls, restarts among
-// them. Every page handed out, and every wake, has to be the model's.
+// TestNextKeepsItsContract makes the same random calls to a frontier and a model, restarts among them. Both must agree
+// on every page handed out and on every wake.
 func TestNextKeepsItsContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		machine := newMachine(t)
@@ -212,7 +212,7 @@ func (c *machine) discover(t *rapid.T) {
 	c.reopen(s)
 }
 
-// reopen has a connection that nothing was there for wait in line again.
+// reopen puts a site's idle open connection back in the line, because there may be a page for it again.
 func (c *machine) reopen(s *modelSite) {
 	if h := s.host; h.open == s && !h.busy && !slices.Contains(c.m.open, h) {
 		c.m.open = append(c.m.open, h)
@@ -274,7 +274,7 @@ func (m *model) placeOf(p Page) Key {
 	return p.Key
 }
 
-// rewrite gives all new pages of a site other places, and tells of it when the store has them all.
+// rewrite gives all new pages of a site new keys. It tells the frontier after the store has all of them.
 func (c *machine) rewrite(t *rapid.T) {
 	s := c.site(t)
 	before := s.queues[KindNew]
@@ -311,7 +311,7 @@ func (c *machine) pass(t *rapid.T) {
 func (c *machine) next(t *rapid.T) {
 	s, kind, continues, contended := c.m.want()
 	p, wake, ok := c.f.Next(c.m.now.time())
-	// Connections before the one that was taken found nothing to do.
+	// There was no page for the connections in line before the chosen one.
 	c.m.open = slices.DeleteFunc(c.m.open, func(h *modelHost) bool {
 		return !continues || slices.Index(c.m.open, h) <= slices.Index(c.m.open, s.host)
 	})
@@ -446,7 +446,7 @@ func (c *machine) share(t *rapid.T) {
 	c.f.SetDiscoveryShare(c.m.o.DiscoveryShare)
 }
 
-// restart makes the frontier again from the queues: what is in flight or not committed is queued.
+// restart makes a new frontier from the queues. They hold the pages in flight and the pages not committed.
 func (c *machine) restart(t *rapid.T) {
 	for _, p := range append(c.m.out, c.m.done...) {
 		if !p.Robots {
@@ -505,7 +505,7 @@ func (c *machine) check(t *rapid.T) {
 	}
 }
 
-// checkHeaps says what is wrong with a frontier's heaps.
+// checkHeaps returns what is wrong with a frontier's heaps.
 func checkHeaps(f *Frontier) error {
 	for slot := range f.heaps {
 		q := &f.heaps[slot]

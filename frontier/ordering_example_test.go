@@ -9,8 +9,7 @@ import (
 	"freshet/weburl"
 )
 
-// shallowLast takes the page that is the most links away from a seed first. It takes the site with the most waiting
-// pages, as frontier.Length does.
+// shallowLast takes the deepest page first. It takes the site with the most waiting pages, as frontier.Length does.
 type shallowLast struct{ frontier.Length }
 
 // PageOrder returns less for a deeper page: the page with the least order goes first.

@@ -12,8 +12,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestOrderings holds every ordering to what the frontier relies on: the same answers to the same
-// questions, and priorities that can be compared.
+// TestOrderings holds that every ordering gives the same answers to the same questions, and priorities that can be
+// compared. The frontier relies on both.
 func TestOrderings(t *testing.T) {
 	names, all := simple()
 	for i, o := range all {
@@ -60,7 +60,7 @@ func TestNaNGoesLast(t *testing.T) {
 	}
 }
 
-// TestHeldPages holds that pages of no batch stay where they are, while those of the batch go.
+// TestHeldPages holds that pages outside the batch stay where they are, while pages of the batch go.
 func TestHeldPages(t *testing.T) {
 	var q MemoryQueues
 	f, err := New(Options{Ordering: Batch{Every{Pages: 1}}, PerConnection: 5}, &q)
@@ -116,8 +116,8 @@ func TestParseOrdering(t *testing.T) {
 	}
 }
 
-// TestRequisitesGoFirst holds that no page goes before a requisite, in its site or among sites, by the orderings that
-// go by depth or cash.
+// TestRequisitesGoFirst holds that the orderings by depth or cash put no page before a requisite, within a site or
+// among sites.
 func TestRequisitesGoFirst(t *testing.T) {
 	for _, o := range []Ordering{Depth{}, InLinks{}, OPIC{}, Partial{Every{Pages: 1}}} {
 		requisite := PageOrder(o, weburl.Link{Rel: weburl.RelEmbed, Depth: 9})

@@ -11,8 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// places are queues of the same number of pages for every site, made up when read: page a of a site has
-// the rank of a by the ordering's queue.
+// places are queues with the same number of pages for every site. Read makes the pages up: page a of a site has rank a
+// in the ordering's queue.
 type places struct {
 	ordering Ordering
 	pages    uint64
@@ -35,8 +35,8 @@ func (q places) entry(a uint64) Entry {
 	return Entry{Key: Key{order, a}, Fingerprint: weburl.Fingerprint(a), Cash: cash}
 }
 
-// BenchmarkOrderings measures, for each ordering, on ten million pages that wait on 100,000 sites: a page's
-// way through Next, Done and Committed, with four pages discovered; and cash that comes to a page.
+// BenchmarkOrderings has ten million pages wait on 100,000 sites. For each ordering it measures a page's way through
+// Next, Done and Committed, with four pages discovered, and the cost of cash that comes to a page.
 func BenchmarkOrderings(b *testing.B) {
 	const sites, pages = 100_000, 100
 	names, all := simple()

@@ -68,7 +68,8 @@ func TestPatternFaults(t *testing.T) {
 	}
 }
 
-// TestPatternsNameSites holds that patterns tell of which sites they take in pages, unless they are expressions.
+// TestPatternsNameSites holds that MatchSome tells which sites a pattern can match pages of. An expression names no
+// site.
 func TestPatternsNameSites(t *testing.T) {
 	tests := []struct {
 		pattern string
@@ -101,7 +102,7 @@ func TestPatternsNameSites(t *testing.T) {
 	}
 }
 
-// TestPatternsAreAnyOfThem holds that many patterns together take in what one of them does.
+// TestPatternsAreAnyOfThem holds that a list of patterns matches a URL if one of them does.
 func TestPatternsAreAnyOfThem(t *testing.T) {
 	words := []string{"*", "a.test", "b.test", ".test", ".b.test", "http://a.test", "http://a.test/x", "http://a.test/y/", "https://b.test/x", "(test,", "(test,b,)/x", "~x$", "~[0-9]"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -124,7 +125,7 @@ func TestPatternsAreAnyOfThem(t *testing.T) {
 	})
 }
 
-// FuzzPattern holds that a pattern that is read prints as one that means the same.
+// FuzzPattern holds that a parsed pattern prints as one with the same meaning.
 func FuzzPattern(f *testing.F) {
 	for _, seed := range []string{"*", "a.test", ".a.test", "http://a.test:81", "http://a.test/x?y", "(test,a,)/", "~^https"} {
 		f.Add(seed, "http://a.test/x?y")

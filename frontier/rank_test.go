@@ -7,8 +7,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestPlaces holds that pages stand by rank, where ranks that differ by rounding alone are equal, then by site and
-// arrival; that a batch takes as many as it has, and that pages which stay where they are are left out.
+// TestPlaces holds that Places sorts pages by rank, then site, then arrival. Ranks that differ by rounding alone are
+// equal. A batch takes as many pages as its size. Places leaves out the pages that stay where they are.
 func TestPlaces(t *testing.T) {
 	waiting := func() []Waiting {
 		return []Waiting{

@@ -73,7 +73,7 @@ func (a args) number(t *testing.T, name string) float64 {
 	return n
 }
 
-// world is a web and a store around a frontier: sites that answer as told, and queues in memory.
+// world is a web and a store around a frontier. The sites answer as the test tells them, and the queues are in memory.
 type world struct {
 	t        *testing.T
 	out      string
@@ -94,9 +94,9 @@ type webSite struct {
 	address                        netip.Addr
 	answer, crawlDelay, retryAfter time.Duration
 	robots                         time.Duration // for how long robots.txt is valid; 0: there is none to fetch
-	fail                           int           // the next requests that fail
-	robotsFail                     int           // the next requests for robots.txt that fail
-	unheard                        int           // the next requests that find their connection closed
+	fail                           int           // how many of the next requests fail
+	robotsFail                     int           // how many of the next requests for robots.txt fail
+	unheard                        int           // how many of the next requests find their connection closed
 	kept                           bool
 	robotsUntil                    time.Time // stored
 	gate                           Gate      // stored, of the host
@@ -298,7 +298,7 @@ func (w *world) fetchAll() (wake time.Time) {
 	return time.Time{}
 }
 
-// finish gives back what has been answered by now.
+// finish returns the requests that are answered by now.
 func (w *world) finish() {
 	w.flights = slices.DeleteFunc(w.flights, func(fl flight) bool {
 		if fl.end.After(w.now) {
@@ -339,7 +339,7 @@ func (w *world) finish() {
 	})
 }
 
-// restart makes the frontier again from what is stored; requests in flight are lost.
+// restart makes a new frontier from the stored state. Requests in flight are lost.
 func (w *world) restart(a args) {
 	w.flights = nil
 	w.now = w.now.Add(a.duration(w.t, "after"))

@@ -78,7 +78,7 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// A rumour is a web of pages that change at random, with claims about them.
+// A rumour is a web of pages that change at random, with claims about their changes.
 type rumour struct {
 	of     func(page int, changed bool, rng *rand.Rand) bool // whether a claim is made that day
 	claims bool
@@ -130,8 +130,8 @@ func (r rumour) keep() (fresh, precision float64) {
 	return fresh, added(before, x.Copy(id, end+day))
 }
 
-// TestRumours holds that true claims make the copy fresher, and false ones are seen through and do it no harm
-// worth mentioning.
+// TestRumours holds that true claims make copies fresher. The policy sees through false claims, which do no harm worth
+// mentioning.
 func TestRumours(t *testing.T) {
 	for _, tt := range []struct {
 		name       string

@@ -26,7 +26,7 @@ func randomExact(n int, r *rand.Rand) exact {
 	return e
 }
 
-// reward returns the weighted time that pages are fresh in the slot that begins with the belief.
+// reward returns the weighted time for which pages are fresh, in the slot that begins with the belief.
 func (e exact) reward(b []float64) (sum float64) {
 	for i, own := range e.own {
 		rate := own + e.shared
@@ -35,7 +35,7 @@ func (e exact) reward(b []float64) (sum float64) {
 	return sum
 }
 
-// stale returns the probability that a page is.
+// stale returns the probability that a page is stale.
 func (e exact) stale(b []float64, page int) (sum float64) {
 	for set, p := range b {
 		if set>>page&1 == 1 {
@@ -80,7 +80,7 @@ func (e exact) visit(b []float64, page int, changed bool) (after []float64, like
 	return after, likely
 }
 
-// index returns the page that the default's rule visits: w (1 - (1+x) e^-x) / (d + h), e^-x being the probability
+// index returns the page that the default's rule visits: w (1 - (1+x) e^-x) / (d + h). Here e^-x is the probability
 // that the copy is fresh.
 func (e exact) index(b []float64) int {
 	best, highest := 0, -1.0
@@ -106,7 +106,7 @@ func (e exact) mean(slots int, rule func(b []float64) int, r *rand.Rand) (sum fl
 	return sum / float64(slots)
 }
 
-// A lattice is beliefs in steps of 1/fine, each as the falling sums of its steps from a set on.
+// A lattice holds beliefs in steps of 1/fine. Each belief is stored as the falling sums of its steps from a set on.
 type lattice struct {
 	fine  int
 	place map[string]int
@@ -174,7 +174,7 @@ type programme struct {
 	exact
 	lattice *lattice
 	value   []float64 // of the states
-	bound   float64   // that no policy's mean is above
+	bound   float64   // no policy's mean is above it
 }
 
 // A step leads to a state with a probability.
@@ -183,7 +183,7 @@ type step struct {
 	part float32
 }
 
-// solve finds the best policy on a lattice so fine.
+// solve finds the best policy on a lattice of steps of 1/fine.
 func (e exact) solve(fine int) *programme {
 	n := len(e.own)
 	p := &programme{exact: e, lattice: newLattice(1<<(n-1), fine)}
@@ -224,7 +224,7 @@ func (e exact) solve(fine int) *programme {
 	return p
 }
 
-// belief returns that of a state.
+// belief returns the belief of a state.
 func (p *programme) belief(state int) []float64 {
 	page, node := state/len(p.lattice.nodes), p.lattice.nodes[state%len(p.lattice.nodes)]
 	b := make([]float64, 1<<len(p.own))

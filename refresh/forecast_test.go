@@ -7,8 +7,8 @@ import (
 	"freshet/change"
 )
 
-// TestForecast holds that a forecast for pages of one known rate is the closed form, that more budget never
-// hurts, and that none keeps nothing fresh.
+// TestForecast holds that a forecast for pages of one known rate is the closed form. More budget never hurts, and no
+// budget keeps nothing fresh.
 func TestForecast(t *testing.T) {
 	x := NewIndex(IndexOptions{})
 	var pages []Outlook

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestLooks keeps a folder of pages that never change but all at once, every 100 days or so, beside pages that
-// change one by one. All of the folder are visited soon after such a day, and would come due together again many
-// days later. Looks at single pages in between find the next change early: on average over three draws within a 30th of
-// the time after which uniform visits come round.
+// TestLooks has a folder whose pages all change at once, every 100 days or so, beside pages that change one by one. The
+// policy visits the whole folder soon after such a day. Without looks its pages would come due together, many days
+// later. Looks at single pages find the next change early. The mean over three draws is at most a 30th of a round of
+// uniform visits.
 func TestLooks(t *testing.T) {
 	const still, busy, years, perDay = 300, 300, 3, 120
 	const round = (still + busy) / float64(perDay) // days, of uniform visits

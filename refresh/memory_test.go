@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestVisitsAreBounded holds that of a large site no more visits are remembered the more there have been.
+// TestVisitsAreBounded holds that the number of remembered visits of a large site has a bound, however many visits it
+// had.
 func TestVisitsAreBounded(t *testing.T) {
 	const pages = 3000
 	x := NewIndex(Default())

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPeriods holds that ten years of days take few periods, that these leave no gap, and that what days share in sum
-// is kept when they become one period.
+// TestPeriods holds that ten years of days take few periods, without a gap. Days that become one period keep the sum of
+// their shared changes.
 func TestPeriods(t *testing.T) {
 	const days = 3650
 	var s shared

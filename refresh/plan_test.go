@@ -8,8 +8,8 @@ import (
 	"freshet/refresh"
 )
 
-// crowd has a slow site, whose pages have very different weights, and one without a limit. It acts as a polite
-// crawler: a pick of the slow site waits until the site may be asked, and the page is out meanwhile.
+// crowd has a site without a limit and a slow site, whose pages have very different weights. It acts as a polite
+// crawler: a pick of the slow site waits until the site may be asked. Until then the page is out.
 type crowd struct {
 	plan    *refresh.Plan
 	budget  float64 // crawls a day
@@ -81,7 +81,7 @@ func (c *crowd) run(t *testing.T, told bool) float64 {
 		if ok && id < crowdPages {
 			waiting, ok = append(waiting, id), false
 		}
-		if now >= opens && len(waiting) > 0 { // beside the budget, which is in favour of who picks too many
+		if now >= opens && len(waiting) > 0 { // outside the budget: this favours a plan that picks too many
 			c.visit(waiting[0], now)
 			c.plan.Visited(waiting[0], refresh.Visit{At: now})
 			waiting, opens = waiting[1:], now+day/c.allowed
@@ -97,7 +97,8 @@ func (c *crowd) run(t *testing.T, told bool) float64 {
 	return c.fresh / (crowdDays - crowdScored) / day / c.weights
 }
 
-// TestPlanLimit holds that a plan that is told how often a site may be asked spends the rest of its budget elsewhere.
+// TestPlanLimit tells a plan how often a site may be asked. The plan spends the rest of its budget elsewhere, so pages
+// are stale for at least a tenth less of the time.
 func TestPlanLimit(t *testing.T) {
 	told, untold := crowd{budget: 250, allowed: 40}, crowd{budget: 250, allowed: 40}
 	with, without := told.run(t, true), untold.run(t, false)

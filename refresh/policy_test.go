@@ -11,7 +11,7 @@ import (
 
 const day = 86400.0
 
-// budget is that of the suite.
+// budget is the suite's budget.
 const budget = 8 / day
 
 func TestPolicies(t *testing.T) {

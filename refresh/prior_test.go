@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestPriorFromAbove holds that the beliefs about a new folder are those of the folder above. One part of a site
-// changes between any two visits, the other never. Pages of a new folder in the first part are believed to be ten
-// times as fast as those in the second.
+// TestPriorFromAbove holds that a new folder starts with the beliefs about the folder above it. One part of a site
+// changes between any two visits, the other never does. In the first part, the policy believes pages of a new folder to
+// be more than ten times as fast as in the second.
 func TestPriorFromAbove(t *testing.T) {
 	const pages, days = 30, 60
 	x := NewIndex(Default())
@@ -41,8 +41,8 @@ func TestPriorFromAbove(t *testing.T) {
 	}
 }
 
-// TestRequisitesSayNothingOfPages holds that pictures that never change do not have a page that was not visited again
-// believed slower: its rate is that of a page of a site without pictures.
+// TestRequisitesSayNothingOfPages holds that pictures which never change do not slow the believed rate of a new page.
+// Its rate is that of a new page on a site without pictures.
 func TestRequisitesSayNothingOfPages(t *testing.T) {
 	const pages, days = 20, 30
 	believed := func(pictures bool) float64 {
@@ -73,8 +73,8 @@ func TestRequisitesSayNothingOfPages(t *testing.T) {
 	}
 }
 
-// TestFewPagesShareNothing holds that a site with too few pages for a group has no shared changes: visits tell only
-// of their own page, and there are no looks.
+// TestFewPagesShareNothing holds that a site with too few pages for a group has no shared changes. Visits tell only
+// about their own page, and there are no looks.
 func TestFewPagesShareNothing(t *testing.T) {
 	x := NewIndex(Default())
 	few := Default().Folder - 1

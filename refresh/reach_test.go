@@ -2,8 +2,8 @@ package refresh
 
 import "testing"
 
-// TestReach holds that shared changes that do not come true elsewhere are believed to reach nobody, and those that do
-// to reach all, and that a group which changes its ways is found out.
+// TestReach holds the believed reach of shared changes. It falls to nearly no page if other pages have not changed, and
+// rises to nearly all if they have. It follows a group that changes its behaviour.
 func TestReach(t *testing.T) {
 	r := newReach()
 	visits := func(n int, changed bool) {

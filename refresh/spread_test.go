@@ -7,8 +7,9 @@ import (
 	"freshet/change"
 )
 
-// Most pages of a site never change, a few do every week or so, and each was visited a few times. The prior says so: at
-// one step of expectation and maximisation a renewal all pages would still be believed to be nearly alike.
+// TestPriorIsSpread has a site where most pages never change and a few change every eight days. Each page has four
+// visits. The prior shows the difference. With one step of expectation and maximisation a renewal, it would still have
+// nearly the same belief about all pages.
 func TestPriorIsSpread(t *testing.T) {
 	x := NewIndex(Default())
 	random := rand.New(rand.NewPCG(1, 2))

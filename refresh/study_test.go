@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// studied is an index with pages of three sites, and who acts on it at random.
+// studied is an index with pages of three sites. The method act changes it at random.
 type studied struct {
 	*Index
 	rng   *rand.Rand
@@ -71,7 +71,8 @@ func without(ids []ID, id ID) []ID {
 	return kept
 }
 
-// TestStudyInPieces holds that a study whose pieces nobody uses is Next's: the same pages come.
+// TestStudyInPieces holds that a study in pieces leads to the same pages as Next, if nothing happens between the
+// pieces.
 func TestStudyInPieces(t *testing.T) {
 	whole, parted := newStudied(1, 3000), newStudied(1, 3000)
 	pieces := 0
@@ -95,8 +96,8 @@ func TestStudyInPieces(t *testing.T) {
 	}
 }
 
-// TestStudyIsInterrupted has pages come and go, be picked and visited between the pieces: afterwards each is
-// either out or ranked, and no piece has valued more than its share.
+// TestStudyIsInterrupted adds, replaces, picks and visits pages between the pieces. Afterwards each page is either out
+// or ranked. No piece has valued more pages than its share.
 func TestStudyIsInterrupted(t *testing.T) {
 	for seed := range uint64(3) {
 		s := newStudied(seed, 5000)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestTimetable watches pages that change at noon on some days, beside as many that change as often at any
-// time, with two visits a page and day. Of the first it is believed, and they are visited in the hours after
-// noon; the others are fresh as if hours were not looked at.
+// TestTimetable has a tenth of the pages change at noon on some days. The others change as often, at any time of the
+// day. The policy makes two visits a page and day. It finds the pages that keep the hour and visits them in the hours
+// after noon. The others stay as fresh as without hours.
 func TestTimetable(t *testing.T) {
 	with, without := Default(), Default()
 	without.Hours = false
@@ -30,7 +30,7 @@ func TestTimetable(t *testing.T) {
 	}
 }
 
-// watchHours returns the freshness of pages of either kind over the last 40 of 120 days.
+// watchHours returns the freshness of both kinds of pages over the last 40 of 120 days.
 func watchHours(o IndexOptions, seed uint64, t *testing.T) (noon, any float64) {
 	const pages, days, scored = 100, 120, 40
 	x := NewIndex(o)

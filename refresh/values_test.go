@@ -14,8 +14,8 @@ func TestValues(t *testing.T) {
 		x := NewIndex(Default())
 		const pages, sites = 60, 3
 		slots := rapid.IntRange(1, 48).Draw(t, "visits a day")
-		// A page's gaps between changes: pages that change all the time beside others that never do are what
-		// leaves a rate to none.
+		// The gaps between a page's changes. A mix of pages that change all the time and pages that never do can take
+		// all probability from a rate.
 		gaps := rapid.SliceOfN(rapid.SampledFrom([]float64{0.01, 0.1, 1, 10, 100, 1e6}), pages, pages).Draw(t, "gaps in days")
 		last := make([]float64, pages)
 		for id := range ID(pages) {

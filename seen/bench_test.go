@@ -9,9 +9,9 @@ import (
 	"freshet/weburl"
 )
 
-// BenchmarkTest asks about a million known URLs, page by page, and drains as a crawl does. An op is a URL: one of all
-// known ones, or of the 10,000 that the cache holds. bench growth measures the growth with the known URLs, and
-// compares with a database.
+// BenchmarkTest asks about a million known URLs, page by page, and drains as a crawl does. An op is a URL: any of the
+// known ones, or one of the 10,000 in the cache. The command bench growth measures how cost grows with the known URLs,
+// and compares with a database.
 func BenchmarkTest(b *testing.B) {
 	const known, pageLinks = 1_000_000, 50
 	test, err := Open(b.TempDir(), Options{})

@@ -14,8 +14,8 @@ import (
 	"freshet/weburl"
 )
 
-// A crash before every write and sync in turn, with all unsynced data lost and with some of it kept:
-// the set is the one of the last Keep that returned, or of the one in progress, whole either way.
+// TestCrashAtEveryWrite crashes before every write and sync in turn, with all unsynced data lost and with some of it
+// kept. The set is always whole: that of the last Keep that returned, or of the Keep in progress.
 func TestCrashAtEveryWrite(t *testing.T) {
 	const rounds, perRound = 8, 5
 	for _, percent := range []int{0, 50} {
@@ -80,7 +80,7 @@ func checkCut(t *testing.T, i int, c powercut.Cut, perRound int) {
 	}
 }
 
-// A crash before every write of a Rebuild: the set is lost, or it is the new one.
+// TestCrashInRebuild crashes before every write of a Rebuild. The set is then lost, or it is the new one.
 func TestCrashInRebuild(t *testing.T) {
 	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
 	test := open(t, Options{FS: disk})
@@ -115,7 +115,7 @@ func TestCrashInRebuild(t *testing.T) {
 	}
 }
 
-// A set whose files are damaged or gone is thrown away, and said to be lost.
+// TestDamagedSet holds that Open throws a set away and reports it lost if its files are damaged or missing.
 func TestDamagedSet(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -168,8 +168,8 @@ func TestDamagedSet(t *testing.T) {
 	}
 }
 
-// A full disk is an error of Keep: nothing of it is known after a restart, and all of it was until
-// then.
+// TestDiskFull holds that Keep returns an error if the disk is full. The test knows the new URLs until the restart, and
+// not after it.
 func TestDiskFull(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	full := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -213,7 +213,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A Drain that cannot read decides nothing and loses nothing.
+// TestDrainTriesAgain holds that a Drain decides nothing and loses nothing if it cannot read.
 func TestDrainTriesAgain(t *testing.T) {
 	fs := vfs.NewMem()
 	first, err := Open("seen", Options{FS: fs})

@@ -10,8 +10,7 @@ import (
 	"freshet/weburl"
 )
 
-// Two pages link to three others; the second page's record comes after a crash as well, because
-// nothing of it was kept.
+// Two pages link to three URLs. Each URL is new once.
 func Example() {
 	link := func(raw string) weburl.Link {
 		u, err := weburl.Parse(raw)
@@ -39,7 +38,7 @@ func Example() {
 		for _, v := range verdicts {
 			fmt.Println("new:", v.Link.URL)
 		}
-		// Here the caller stores the verdicts, and only then:
+		// Here the caller stores the verdicts. Only then it calls Keep.
 		if err := test.Keep(); err != nil {
 			panic(err)
 		}

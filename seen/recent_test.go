@@ -32,8 +32,8 @@ func TestRecentSettles(t *testing.T) {
 	}
 }
 
-// TestRecallHoldsCashBack holds that after a restart a URL hears of its cash when that is as much as it was
-// told before, whether or not the set is rebuilt; and that no more is recalled than the cache could hold.
+// TestRecallHoldsCashBack restarts a test, with and without a rebuild. A URL hears of its new cash once that equals
+// what it was told before. Recall keeps no more URLs than the cache could hold.
 func TestRecallHoldsCashBack(t *testing.T) {
 	for _, rebuilt := range []bool{false, true} {
 		fs := vfs.NewMem()
@@ -70,7 +70,7 @@ func TestRecallHoldsCashBack(t *testing.T) {
 	}
 }
 
-// TestCollect holds that the held-back cash of a page is collected once, and then counts as told.
+// TestCollect holds that a page's held-back cash is collected once. Then it counts as told.
 func TestCollect(t *testing.T) {
 	test := open(t, Options{CacheEntries: 64, Cash: true})
 	page := pages(1)[0]

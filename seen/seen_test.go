@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var epoch = time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// page returns the link to page n of a site that has no other fingerprints than small numbers.
+// page returns the link to page n of a site. Its fingerprint is n.
 func page(n int) weburl.Link {
 	u, err := weburl.Parse(fmt.Sprintf("https://alder.test/page/%d", n))
 	if err != nil {
@@ -105,7 +105,7 @@ func TestNewOnceInOrderOfDiscovery(t *testing.T) {
 	}
 }
 
-// TestCashComesInLots holds that the links of a page are summed, that a known page hears of its cash when
+// TestCashComesInLots holds that the test adds up the cash of links to a page. It tells a known page of its cash when
 // that has doubled, and not before.
 func TestCashComesInLots(t *testing.T) {
 	test := open(t, Options{Cash: true})
@@ -229,8 +229,8 @@ func TestDue(t *testing.T) {
 	due(time.Second, true)
 }
 
-// TestDueByDoubt holds that links that may be new make a drain due, but neither those that only bring cash nor,
-// where many repeat, any: they come together.
+// TestDueByDoubt holds that a drain is due if enough waiting links may be new. Links that only bring cash do not count.
+// If at least as many links repeat waiting ones as are in doubt, the drain waits for more.
 func TestDueByDoubt(t *testing.T) {
 	test := open(t, Options{DrainLinks: 2, MaxWait: time.Second, Cash: true})
 	due := func(want bool, why string) {
@@ -325,7 +325,8 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// Two URLs of one fingerprint are two: in one batch, in the cache, on disk and after a rebuild.
+// TestCollision holds that two URLs with one fingerprint stay two: in one batch, in the cache, on disk and after a
+// rebuild.
 func TestCollision(t *testing.T) {
 	fs := vfs.NewMem()
 	a, b, c := page(1), page(2), page(3)
@@ -410,7 +411,7 @@ func (m *model) offer(mark Mark, links []weburl.Link) {
 	}
 }
 
-// drain returns the verdicts about new pages and lower depths, which every Test must give.
+// drain returns the verdicts that every Test must give: about new pages and lower depths.
 func (m *model) drain() (verdicts []Verdict, marks []Mark) {
 	for _, v := range m.pending {
 		fp := v.Link.Fingerprint
@@ -449,8 +450,8 @@ func (m *model) links() iter.Seq[weburl.Link] {
 	}
 }
 
-// tell takes the cash of verdicts from what was offered, and leaves those that do not tell of cash alone,
-// given what was decided before.
+// tell takes the verdicts' cash from the cash that was offered. It returns the verdicts about new pages and lower
+// depths; before is what was decided earlier.
 func (m *model) tell(t *rapid.T, verdicts []Verdict, before map[weburl.Fingerprint]uint16) (rest []Verdict) {
 	for _, v := range verdicts {
 		fp := v.Link.Fingerprint
@@ -464,8 +465,8 @@ func (m *model) tell(t *rapid.T, verdicts []Verdict, before map[weburl.Fingerpri
 	return rest
 }
 
-// promised reduces verdicts to the contract of a Test: the new URLs, in order, and the lower depths of known ones, in
-// any order, without cash and hops.
+// promised reduces verdicts to what a Test promises, without cash and hops: the new URLs in order, and the lower depths
+// of known ones in any order.
 func promised(verdicts []Verdict) []Verdict {
 	var fresh, lower []Verdict
 	for _, v := range verdicts {
@@ -573,7 +574,7 @@ func must(t *rapid.T, err error) {
 	}
 }
 
-// One goroutine offers while another drains and keeps: every page is new once.
+// TestOfferWhileDraining has one goroutine offer links while another drains and keeps. Every page is new once.
 func TestOfferWhileDraining(t *testing.T) {
 	const batches, perBatch = 200, 10
 	test := open(t, Options{BufferLinks: 50, CacheEntries: 16})

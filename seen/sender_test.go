@@ -8,8 +8,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestSender holds that, whatever is held back, the receiver learns of every URL at once, and of its lowest depth at
-// once. Of its cash it gets half at least as long as the URL is in the cache, and never more than there is.
+// TestSender holds that the receiver learns of every URL and its lowest depth at once, whatever the sender holds back.
+// While a URL is in the cache, the receiver has at least half of its cash. It never has more than all.
 func TestSender(t *testing.T) {
 	type known struct {
 		depth uint16

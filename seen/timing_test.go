@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// since is when the oldest of some links came that may wait for a second.
+// since is when the oldest of some links came. The links may wait for a second.
 type since time.Time
 
 func (s since) Due(now time.Time, wait time.Duration) bool {
 	return now.Sub(time.Time(s)) >= max(time.Second, wait)
 }
 
-// TestTiming holds when links are decided that came when a drain has just ended. Drains take a second; the last was
-// held up.
+// TestTiming holds when to decide links that came as a drain ended. Drains take a second; the last was held up and took
+// a minute.
 func TestTiming(t *testing.T) {
 	var timing Timing
 	for _, took := range []time.Duration{time.Second, time.Minute} {

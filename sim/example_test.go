@@ -10,8 +10,8 @@ import (
 	"freshet/sim"
 )
 
-// A web whose clock stands two days after its start, asked without a network, and the truth about
-// one of its pages.
+// The web's clock stands two days after its start. The example asks the web without a network, and asks for the truth
+// about one of its pages.
 func Example() {
 	start := time.Date(2030, 5, 1, 0, 0, 0, 0, time.UTC)
 	now := start.Add(48 * time.Hour)

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2030, 5, 1, 0, 0, 0, 0, time.UTC)
 
-// web returns a small web without latency, whose clock stands at elapsed for all that a test can see.
+// web returns a small web without latency. Its clock practically stands at elapsed.
 func web(t testing.TB, elapsed time.Duration, change func(*Config)) *Web {
 	t.Helper()
 	c := Config{
@@ -47,7 +47,7 @@ func web(t testing.TB, elapsed time.Duration, change func(*Config)) *Web {
 	return w
 }
 
-// get asks a web without a network. headers are alternately names and values.
+// get asks a web without a network. The headers alternate between names and values.
 func get(t testing.TB, w *Web, url string, headers ...string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, url, nil)
@@ -73,7 +73,7 @@ var (
 	tags   = regexp.MustCompile(`<[^>]*>`)
 )
 
-// TestGolden pins the web: a change of these numbers is a change of everybody's webs.
+// TestGolden pins the web: if these numbers change, everybody's webs change.
 func TestGolden(t *testing.T) {
 	w := web(t, 0, nil)
 	sizes := []int{}
@@ -118,7 +118,7 @@ func TestSameSeedSameWeb(t *testing.T) {
 	}
 }
 
-// A crawl of the served pages by their anchors finds what Reachable says, and no page more.
+// TestReachable crawls the served pages by their anchors. It finds the pages of Reachable, and no page more.
 func TestReachable(t *testing.T) {
 	const elapsed = 20 * day
 	w := web(t, elapsed, nil)
@@ -162,7 +162,8 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// What a reader sees changes when the version does and never else, and validators tell it.
+// TestVersionsAreVisible holds that the text of a page changes exactly when its version does, and that the ETag shows
+// it.
 func TestVersionsAreVisible(t *testing.T) {
 	versions, noisy := 0, 0
 	for _, s := range web(t, 0, nil).sites {
@@ -242,8 +243,8 @@ func TestFreshAndChanged(t *testing.T) {
 	}
 }
 
-// Over many pages, the number of changes is what the rates say: the difference is within four
-// standard errors, which the processes give themselves (Poisson: the mean; Quasi: p(1-p) a moment).
+// TestRates adds up the changes of many pages. Their number matches the rates within four standard errors. Each process
+// gives its own error (Poisson: the mean; Quasi: p(1-p) a moment).
 func TestRates(t *testing.T) {
 	const elapsed = 100 * day
 	type sum struct{ got, want, variance float64 }
@@ -276,7 +277,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// Counting to a time and then on is counting on: a process does not depend on when it is asked.
+// TestChangesGrow holds that a process does not depend on when it is asked. Its count of changes never falls, and it
+// rises exactly when the last change is later.
 func TestChangesGrow(t *testing.T) {
 	for n := range 200 {
 		p := NewProcess(mix(2, uint64(n)))
@@ -327,7 +329,7 @@ func TestConditional(t *testing.T) {
 	}
 }
 
-// Every eight sites have all habits once.
+// TestHabits holds that eight sites together have each habit once.
 func TestHabits(t *testing.T) {
 	w := web(t, day, nil)
 	status := func(host, path string) int { return get(t, w, "http://"+host+path).StatusCode }
@@ -404,8 +406,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Over the network: every host has an address of its own, OnRequest hears of every request with its
-// end after its start, and nothing is left when the server is closed in mid-answer.
+// TestServe asks a web over the network. Every host has its own address. OnRequest hears of every request, with its end
+// after its start. A closed server does not answer.
 func TestServe(t *testing.T) {
 	var mu sync.Mutex
 	heard := map[string]int{}
@@ -463,7 +465,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A request that is being answered when the context ends fails, and is over when Close returns.
+// TestServeEndsWithContext ends the context during a request. The request fails, and is over when Close returns.
 func TestServeEndsWithContext(t *testing.T) {
 	over := false
 	w := web(t, 0, func(c *Config) {

@@ -38,7 +38,7 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// world is what a crawl has beside the finder: rows, and a seen test that remembers all.
+// world is the rest of the crawl around the finder: rows, and a seen test that remembers all links.
 type world struct {
 	t       *testing.T
 	out     strings.Builder
@@ -238,7 +238,7 @@ func (w *world) settle() {
 	}
 }
 
-// apply prints a record and does to the rows what the store would.
+// apply prints a record and changes the rows as the store would.
 func (w *world) apply(r store.Record) {
 	switch r := r.(type) {
 	case *store.Discovered:
@@ -272,7 +272,7 @@ func (w *world) apply(r store.Record) {
 	}
 }
 
-// ahead says where a new requisite stands.
+// ahead describes the place of a new requisite in the queue.
 func ahead(n store.NewPage) string {
 	if n.Rel != weburl.RelEmbed {
 		return ""
@@ -280,8 +280,8 @@ func ahead(n store.NewPage) string {
 	return fmt.Sprintf(" requisite, as of cash %g", weburl.OrderCash(n.Order))
 }
 
-// FuzzShares holds that a page hands on no more than its cash, and each different link that is admitted has an
-// equal part of it.
+// FuzzShares holds that a page hands on no more than its cash, in equal parts to all different links that the finder
+// admits.
 func FuzzShares(f *testing.F) {
 	f.Add([]byte{1, 2, 2, 3}, uint16(7))
 	f.Fuzz(func(t *testing.T, targets []byte, amount uint16) {

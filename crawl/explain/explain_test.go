@@ -20,7 +20,7 @@ type world struct {
 	page      *Page // nil: none is known
 	site      store.SiteRow
 	linked    bool                // a stored page links to the URL
-	outside   frontier.Reason     // what keeps the URL out; 0: nothing does
+	outside   frontier.Reason     // why the URL is kept out; 0: it is not
 	limit     frontier.Reason     // which limit it meets; 0: none
 	robots    string              // the site's robots.txt
 	obstacles []frontier.Obstacle // of its host
@@ -80,7 +80,7 @@ func (w *world) about() About {
 	return a
 }
 
-// firstBatch ranks pages; those with an Order above 9 wait for the next ranking.
+// firstBatch is an ordering that ranks pages. Those with an Order above 9 wait for the next ranking.
 type firstBatch struct{ frontier.Ranked }
 
 func (firstBatch) Holds(order uint64) bool { return order > 9 }
@@ -114,7 +114,7 @@ func TestExplain(t *testing.T) {
 		name    string
 		url     string // default http://a.test/x
 		world   world
-		want    string     // "gate: reason" of what stopped it
+		want    string     // "gate: reason" of the gate that stopped it
 		nextDue *time.Time // nil: none
 		says    string     // within the sentence or a gate's detail
 	}{
@@ -208,7 +208,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestEveryAddress holds that without a guard no address stands in the way.
+// TestEveryAddress holds that a crawl without a guard may ask every address.
 func TestEveryAddress(t *testing.T) {
 	w := &world{site: asked, page: known(func(p *Page) { p.Queue = store.NewQueue })}
 	a := w.about()

@@ -39,12 +39,12 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// faults are what may be wrong with a site, as words of the transcripts: at once, or from a time on.
+// faults are the faults of sites, as words of the transcripts. They begin at once or later.
 var faults = []string{
 	"pause", "block", "hours=1:00-2:00", "hours=8:00-18:00", "fail", "fail=24h", "fail=2h", "robots-out", "answer=10m",
 }
 
-// neighbourhood makes honest sites, and ill ones if they are to be there. The same seed makes the same.
+// neighbourhood makes honest sites, and ill ones if ill is set. The same seed makes the same sites.
 func neighbourhood(t *testing.T, seed uint64, budget int64, policy refresh.Policy, ill bool) *world {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := newWorld(t, budget, 15*time.Second, policy)
@@ -78,9 +78,9 @@ func neighbourhood(t *testing.T, seed uint64, budget int64, policy refresh.Polic
 	return w
 }
 
-// TestNobodyPaysForAnother holds that sites which are paused, blocked, out of their hours, slow, overloaded or without
-// robots.txt take no more from others than the requests that they get. Each other site has at least 95 of a hundred of
-// the visits that it has where those sites do not exist, and the budget is less by what they use.
+// TestNobodyPaysForAnother holds that ill sites cost the others no more than the requests that they use. A site is ill
+// if it is paused, blocked, out of its hours, slow, overloaded or without robots.txt. The test runs again without the
+// ill sites, with the budget reduced by their requests. Each other site keeps at least 95 of a hundred visits.
 // FRESHET_SEEDS sets the number of random neighbourhoods.
 func TestNobodyPaysForAnother(t *testing.T) {
 	seeds := 40
@@ -126,7 +126,7 @@ type limited struct {
 
 func (l *limited) Limit(of func(site string) float64) { l.of = of }
 
-// TestLimit holds that a policy that plans is told how often a site may be asked: as the frontier says it.
+// TestLimit holds that the keeper tells a planning policy how often a site may be asked: the frontier's rate.
 func TestLimit(t *testing.T) {
 	policy := &limited{Uniform: refresh.NewUniform()}
 	w := neighbourhood(t, 1, 100, policy, false)

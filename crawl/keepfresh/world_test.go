@@ -42,7 +42,7 @@ type webSite struct {
 	fails      bool          // it answers 503
 	retryAfter time.Duration // with that
 	robotsOut  bool          // robots.txt cannot be fetched
-	robotsLast time.Duration // for which robots.txt is valid
+	robotsLast time.Duration // how long robots.txt is valid
 	visits     int
 	asked      int
 }
@@ -61,7 +61,7 @@ type order struct {
 
 const day = 24 * time.Hour
 
-// retryDelay is when a page that failed is asked for again.
+// retryDelay is the wait before a failed page is asked for again.
 const retryDelay = time.Hour
 
 func newWorld(t testing.TB, budget int64, delay time.Duration, policy refresh.Policy) *world {
@@ -102,7 +102,7 @@ func (w *world) find(name weburl.Site) *webSite {
 	return nil
 }
 
-// add makes a site of so many pages, visited at different times of the day before.
+// add makes a site of pages pages. They were visited at different times of the day before.
 func (w *world) add(name string, pages int) *webSite {
 	s := &webSite{name: weburl.Site("http://" + name + ".test"), answer: time.Second, robotsLast: day}
 	w.sites = append(w.sites, s)
@@ -231,7 +231,7 @@ func (w *world) answer(fl flight) {
 	w.k.Visited(id, refresh.Visit{At: keepfresh.Seconds(w.now), Outcome: refresh.Unchanged})
 }
 
-// set changes what holds of a site, in the words of the transcripts.
+// set changes a site, in the words of the transcripts.
 func (w *world) set(s *webSite, words []string) {
 	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")
@@ -302,7 +302,7 @@ func (w *world) command(line string) string {
 
 func (w *world) named(name string) *webSite { return w.find(weburl.Site("http://" + name + ".test")) }
 
-// ran lets time pass, and tells the visits of each site in it, and where the picks are at its end.
+// ran lets time pass. It returns each site's visits in that time, and the state of the picks at its end.
 func (w *world) ran(span string) string {
 	d, err := time.ParseDuration(span)
 	if days, ok := strings.CutSuffix(span, "d"); ok {
@@ -334,5 +334,5 @@ func (w *world) ran(span string) string {
 		span, strings.Join(out, ", "), ahead, waiting, queued)
 }
 
-// least returns the 95 of a hundred that are asked for, less what a whole number may lack.
+// least returns 95 of a hundred of want, rounded down, less one.
 func least(want float64) int { return int(math.Floor(0.95*want)) - 1 }

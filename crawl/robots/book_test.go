@@ -8,8 +8,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestWaysStay holds that sites whose robots.txt redirects come to an end of it, however little room there is: some at
-// once, the others when these have.
+// TestWaysStay holds that the book follows each redirected robots.txt to its end, even if it has room for one at a
+// time. Then the other sites wait their turn.
 func TestWaysStay(t *testing.T) {
 	now := time.Unix(2_000_000_000, 0)
 	book := NewBook("freshet", false, 3000) // room for one way

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// googleDifferences are the vectors of testdata/google-robots that come out otherwise here, with why.
+// googleDifferences are the vectors of testdata/google-robots for which our verdict differs, with the reason.
 var googleDifferences = map[string]string{
 	"allow foobot http://foo.com/allowed-slash/":  "only Google takes a last index.html in a rule for its folder; RFC 9309 compares octets",
 	"deny FooBot http://foo.bar/foo/bar/ツ":        "there the caller has to encode URLs first; a weburl.URL always is, and then the rule names it",
@@ -20,8 +20,8 @@ var googleDifferences = map[string]string{
 	"allow FooBot http://foo.bar/x/{b*16652}/fux": "the same cut",
 }
 
-// TestGoogleVectors decides as Google's own parser does but for the differences listed, each of which
-// has to be one still.
+// TestGoogleVectors holds our verdicts to those of Google's own parser, but for the listed differences. Each of these
+// must still differ.
 func TestGoogleVectors(t *testing.T) {
 	text, err := os.ReadFile("testdata/google-robots")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestGoogleVectors(t *testing.T) {
 	}
 }
 
-// googleVerdict checks one vector and returns what is otherwise, "" if nothing is.
+// googleVerdict checks one vector and returns the difference, "" if there is none.
 func googleVerdict(t *testing.T, file, name, rest string) string {
 	t.Helper()
 	words := quotedWords.FindAllString(rest, -1)
@@ -103,7 +103,7 @@ var (
 	repeatIn    = regexp.MustCompile(`\{(.+)\*(\d+)\}`)
 )
 
-// repeatedText reads a quoted text and how often it stands there, once if that isn't told.
+// repeatedText reads a quoted text and the number of its repetitions, by default one.
 func repeatedText(t *testing.T, line string) string {
 	t.Helper()
 	quoted, err := strconv.QuotedPrefix(line)
@@ -120,7 +120,7 @@ func repeatedText(t *testing.T, line string) string {
 	return strings.Repeat(text, times)
 }
 
-// repeatedURL writes the repetition in a URL out.
+// repeatedURL spells out the repetition in a URL.
 func repeatedURL(t *testing.T, raw string) string {
 	t.Helper()
 	at := repeatIn.FindStringSubmatchIndex(raw)

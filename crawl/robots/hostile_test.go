@@ -11,7 +11,7 @@ import (
 	"freshet/weburl"
 )
 
-// filled returns a file of MaxBytes that begins with head and goes on with line, in which %d counts.
+// filled returns a file of MaxBytes that begins with head and then repeats line, with a running number for %d.
 func filled(head, line string) []byte {
 	var b bytes.Buffer
 	b.WriteString(head)
@@ -25,7 +25,7 @@ func filled(head, line string) []byte {
 	return b.Bytes()[:MaxBytes]
 }
 
-// worst are the files that cost most, each for another reason.
+// worst are the files that cost most, each for a different reason.
 var worst = map[string][]byte{
 	"entries and rules":  append(filled("", "User-agent:foo\n")[:MaxBytes/2], filled("", "Allow:/\n")[:MaxBytes/2]...),
 	"agents":             filled("", "User-agent:a%d\nDisallow:/\n"),
@@ -48,8 +48,8 @@ var worst = map[string][]byte{
 	"numbers":            filled("User-agent:*\nCrawl-delay:", "9"),
 }
 
-// The largest file of any kind is read within 8 MB, all that is allocated on the way counted, and what is kept of it
-// is told truthfully.
+// TestParseIsBoundedInBytes holds that Parse and Sitemaps together allocate at most 8 MB for the largest file of any
+// kind. Bytes counts at least the text and the rules that are kept.
 func TestParseIsBoundedInBytes(t *testing.T) {
 	for name, file := range worst {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,8 @@ func TestParseIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// A URL that is too expensive to decide is not allowed; one that is as long as URLs are is decided in all of them.
+// TestSearchIsBounded holds that a URL which costs too much to decide is not allowed. A usual URL is decided among
+// 25,000 rules with stars.
 func TestSearchIsBounded(t *testing.T) {
 	short, long := page(t, "http://example.com/page"), page(t, "http://example.com/"+strings.Repeat("a", weburl.MaxLength-100))
 	for name, file := range worst {
@@ -141,7 +142,8 @@ func BenchmarkWorst(b *testing.B) {
 	}
 }
 
-// Ten thousand sites with the worst files take no more memory than the book may.
+// TestBookIsBoundedInBytes judges ten thousand sites with the worst files. By its own count the book exceeds its limit
+// by at most an eighth, and the heap grows by at most twice the limit.
 func TestBookIsBoundedInBytes(t *testing.T) {
 	const most = 16 << 20
 	b := NewBook("foo", false, most)

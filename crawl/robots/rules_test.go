@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Each case is our own, made from a sentence of RFC 9309 or from what large crawlers document.
+// We made each case from a sentence of RFC 9309 or from the documents of large crawlers.
 func TestAllowed(t *testing.T) {
 	tests := []struct {
 		name, file, agent string
@@ -136,7 +136,7 @@ func TestSitemaps(t *testing.T) {
 	}
 }
 
-// The matcher agrees with the obvious one, which tries every place for every star.
+// TestPatternLaw holds that the matcher agrees with the obvious one, which tries every place for every star.
 func TestPatternLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[/*][ab*$/]{0,8}`).Draw(t, "pattern")
@@ -215,7 +215,7 @@ func BenchmarkAllowed(b *testing.B) {
 	}
 }
 
-// TestSignals holds which lines about the use of pages are for which of them.
+// TestSignals holds which lines about the use of pages apply to which pages.
 func TestSignals(t *testing.T) {
 	const file = "User-agent: *\nContent-Usage: train-ai=y\nContent-Usage: /art train-ai=n\nContent-Usage: /art/*/free$ train-ai=y, search=y\n" +
 		"Content-Signal: search=yes\nContent-Signal: /art ai-train=no\nContent-Signal: /art ai-input=no\nContent-Signal: /nothing\nAllow: /\n" +

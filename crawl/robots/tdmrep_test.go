@@ -8,8 +8,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestTDMRep holds which rule of a tdmrep.json is for a page: the first whose location matches. The second file is the
-// example of section 4.2 of the protocol.
+// TestTDMRep holds that the first rule whose location matches a page decides about it. The second file is the example
+// of section 4.2 of the protocol.
 func TestTDMRep(t *testing.T) {
 	const (
 		all    = `[{"location": "/", "tdm-reservation": 1}]`
@@ -34,14 +34,14 @@ func TestTDMRep(t *testing.T) {
 		{`[{"location": "/a$", "tdm-reservation": 1}]`, "/ab", ""},
 		{`[{"location": "/foo-%24", "tdm-reservation": 1}]`, "/foo-$", reserved},
 		{`[{"location": "/%7Ea", "tdm-reservation": 1}]`, "/~a", reserved},
-		// What many write instead.
+		// Many sites write this instead.
 		{`{"location": "/", "tdm-reservation": 1}`, "/", reserved},
 		{"\xef\xbb\xbf\n" + all, "/", reserved},
 		{`[{"location": "*", "tdm-reservation": "1"}]`, "/", reserved},
 		{`[{"location": "a", "tdm-reservation": 1}]`, "/a", reserved},
 		{`[{"location": "/", "tdm-reservation": 1, "tdm-policy": 7}, 5, `, "/", reserved},
 		{`[5, {"location": 5}, {"location": "/"}, {"tdm-reservation": 1}, {"location": "/", "tdm-reservation": 1}]`, "/", reserved},
-		// What says nothing.
+		// These files say nothing.
 		{"", "/", ""}, {"[]", "/", ""}, {"null", "/", ""}, {"<html>", "/", ""}, {`[[` + all, "/", ""},
 	} {
 		if got := ParseTDMRep([]byte(c.file)).Signals(page(t, "http://a.test"+c.path)).String(); got != c.want {
@@ -50,8 +50,8 @@ func TestTDMRep(t *testing.T) {
 	}
 }
 
-// FuzzTDMRep holds that every file is read within its bounds, and says nothing but what consent reads back. A rule for
-// all that is put before it is the one that counts.
+// FuzzTDMRep holds that the rules of every file stay within their bounds, and that consent reads back what they say. If
+// a rule for all pages comes first, it decides.
 func FuzzTDMRep(f *testing.F) {
 	f.Add(`[{"location": "/a*b$", "tdm-reservation": 1, "tdm-policy": "x"}]`, "/a/b")
 	f.Add(`[{"location": "%", "tdm-reservation": "1\n"}`, "/")

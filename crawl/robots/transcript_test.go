@@ -25,7 +25,7 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// world is what a crawl would keep of one site beside the book.
+// world is the state that a crawl keeps of one site outside the book.
 type world struct {
 	t        *testing.T
 	out      strings.Builder

@@ -9,7 +9,8 @@ import (
 	"freshet/crawl/share"
 )
 
-// TestSplit divides whole numbers: the parts are the whole, each has something, and a larger weight has no less.
+// TestSplit divides whole numbers. The parts add up to the whole, each part is above zero, and a larger weight gets no
+// less, but for rounding.
 func TestSplit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
@@ -37,7 +38,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// even is a part of so many pages, each of which asks for 1/threshold visits.
+// even is a part of so many pages. Each page asks for 1/threshold visits.
 func even(pages int64, threshold float64) allocate.Demand {
 	most := 1e6 * float64(pages)
 	return allocate.Demand{Above: int64(math.Min(most, float64(pages)/math.Max(threshold, 1e-12))), Next: math.Min(threshold, 1)}
@@ -58,7 +59,7 @@ func divide(t *testing.T, total share.Total, wants []share.Wants) []share.Part {
 	return parts
 }
 
-// TestDivide holds that requests go where visits are worth most and new pages wait, and that a part which has neither
+// TestDivide holds that requests go to the parts where visits are worth most or new pages wait. A part with neither
 // gets one request.
 func TestDivide(t *testing.T) {
 	for _, test := range []struct {
@@ -84,9 +85,9 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestNewPagesHaveTheirPart holds that the parts are the budget, and that no part's new pages starve, however many wait
-// elsewhere: they have as much of what is owed to discovery as they can use until the next division five seconds
-// later, or as much as any. Nor do they have more than is owed to them together.
+// TestNewPagesHaveTheirPart holds that the parts add up to the budget, and that no part's new pages starve. A part gets
+// as much of discovery's share as its new pages can use until the next division five seconds later, or else an equal
+// share. Together the parts get no more than discovery's share, but for two requests a part.
 func TestNewPagesHaveTheirPart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	some := func() int64 { return rng.Int64N(1 << rng.IntN(24)) }

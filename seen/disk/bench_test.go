@@ -10,7 +10,7 @@ import (
 	"freshet/weburl"
 )
 
-// nth returns the name of the n-th URL of a made-up crawl.
+// nth returns the entry of the nth URL of a made-up crawl.
 func nth(n uint64) Entry {
 	pcg := rand.NewPCG(n, 1)
 	return Entry{Fingerprint: weburl.Fingerprint(pcg.Uint64() | 1), Partition: weburl.Partition(n % 16), Check: uint8(pcg.Uint64())}
@@ -36,8 +36,7 @@ func fill(b *testing.B, s *Set, n uint64) {
 	}
 }
 
-// BenchmarkLookup looks up URLs in batches. The smaller a batch is compared with the set, the fewer of its questions
-// share a block of the runs.
+// BenchmarkLookup looks up URLs in batches. In a small batch fewer questions share a block of the runs.
 func BenchmarkLookup(b *testing.B) {
 	for _, known := range []uint64{1e6, 1e7} {
 		b.Run(fmt.Sprintf("known=%d", known), func(b *testing.B) {

@@ -16,12 +16,12 @@ import (
 	"freshet/weburl"
 )
 
-// small makes a set of a few URLs flush and merge.
+// small returns options with which a set of a few URLs flushes and merges.
 func small(fs vfs.FS) Options {
 	return Options{FS: fs, tableEntries: 40, segmentEntries: 100}
 }
 
-// grow adds n new URLs from the first-th on and keeps them with a mark.
+// grow adds n new URLs from number first on, and keeps them with a mark.
 func grow(s *Set, first, n int, mark uint64) error {
 	for i := range n {
 		e := nth(uint64(first + i))
@@ -47,8 +47,8 @@ func knows(s *Set, n int) (known int, err error) {
 	return known, err
 }
 
-// A crash before every write and sync of journals, flushes and merges, with all unsynced data lost and
-// with some of it kept: the set is that of the last Keep that returned or of the one under way, whole.
+// TestCrashAtEveryWrite crashes before every write and sync of journals, flushes and merges. It loses all unsynced
+// data, or keeps some of it. The set is always whole: that of the last Keep that returned, or of the Keep in progress.
 func TestCrashAtEveryWrite(t *testing.T) {
 	const rounds, perRound = 60, 20
 	for _, percent := range []int{0, 50} {
@@ -92,8 +92,8 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-// Damage to any file is found when the set is opened or when the place is read. It is named, and the
-// set is lost.
+// TestDamage damages each kind of file. The set finds the damage when it opens or when it reads the place. It names the
+// damage, and the set is lost.
 func TestDamage(t *testing.T) {
 	change := func(where func(size int) int) func([]byte) []byte {
 		return func(b []byte) []byte { b[where(len(b))] ^= 4; return b }
@@ -193,8 +193,8 @@ func damageFile(t *testing.T, fs vfs.FS, suffix string, damage func([]byte) []by
 	t.Fatalf("no %s to damage", suffix)
 }
 
-// A full disk is an error of Keep, whether a journal, a flush or a merge meets it, and nothing that was
-// kept is lost.
+// TestDiskFull holds that the set returns an error if the disk is full during a journal's write, a flush or a merge.
+// Nothing that it kept is lost.
 func TestDiskFull(t *testing.T) {
 	const perRound = 20
 	for _, suffix := range []string{".log", ".run", ".new"} {
@@ -248,7 +248,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A Reset that the disk refuses leaves a set that keeps nothing, and another one repairs it.
+// TestResetTriesAgain holds that a set keeps nothing after a Reset that the disk refused. Another Reset repairs it.
 func TestResetTriesAgain(t *testing.T) {
 	full := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpCreate {
@@ -278,7 +278,8 @@ func TestResetTriesAgain(t *testing.T) {
 	}
 }
 
-// A set of another format or another number of partitions is lost, and its files go.
+// TestOtherFormat holds that Open reports a set lost if it has another format or number of partitions, and removes its
+// files.
 func TestOtherFormat(t *testing.T) {
 	fs := vfs.NewMem()
 	if err := fs.MkdirAll("set", 0o755); err != nil {

@@ -11,11 +11,11 @@ import (
 	"freshet/weburl"
 )
 
-// crowded is how many partitions crowd's entries are of.
+// crowded is the number of partitions for crowd's entries.
 const crowded = 401
 
-// crowd returns n different entries: most spread as hashing does, some crowded into one bucket, some
-// into one byte of one bucket, some with equal fingerprints.
+// crowd returns up to n different entries. Most are spread as hashing does. Some share one bucket, some share one byte
+// of one bucket, and some have equal fingerprints.
 func crowd(rng *rand.Rand, n int) []Entry {
 	entries := make([]Entry, n)
 	for i := range entries {
@@ -48,8 +48,8 @@ func TestSortEntries(t *testing.T) {
 	}
 }
 
-// Sections of many blocks, merges of several segments, buckets that somebody has crowded: every entry is
-// found with its lowest depth, and no stranger, before and after opening again.
+// TestLarge has sections of many blocks, merges of several segments, and buckets that somebody has crowded. The set
+// finds every entry with its lowest depth and no stranger, before and after it opens again.
 func TestLarge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	all := crowd(rng, 60_000)
@@ -117,7 +117,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// Any content of a journal can be read without harm. Whole frames are read back as they were written.
+// FuzzReplay holds that replay reads any content of a journal without harm, and takes whole frames only.
 func FuzzReplay(f *testing.F) {
 	frame := appendFrame(nil, state{Known: 2, Marks: map[weburl.Partition]uint64{3: 4}}, []Entry{nth(1), nth(2)})
 	f.Add(frame)
@@ -132,7 +132,7 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// A segment whose directory is anything, under a right checksum, is opened or refused without harm.
+// FuzzOpenSegment holds that a segment with any directory, under a right checksum, opens or is refused without harm.
 func FuzzOpenSegment(f *testing.F) {
 	fs := vfs.NewMem()
 	w, err := createSegment(fs, "run", 7)

@@ -6,8 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Where somebody has crowded all fingerprints into one piece of a partition, the pieces that turn out to be empty make
-// no segments.
+// TestNoEmptySegments crowds all fingerprints into one piece of a partition. The other pieces are empty and make no
+// segments.
 func TestNoEmptySegments(t *testing.T) {
 	s, _, err := Open("set", Options{FS: vfs.NewMem(), tableEntries: 3000, segmentEntries: 7000})
 	if err != nil {

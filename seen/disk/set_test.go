@@ -43,7 +43,7 @@ func names() *rapid.Generator[name] {
 	})
 }
 
-// A set is like a map, whatever is added, merged, closed and opened, filled again or cut by a crash.
+// TestLikeMap holds that a set answers like a map after any adds, merges, restarts, refills and crashes.
 func TestLikeMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		files := vfs.NewCrashableMem()

@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Half a million questions are answered rightly, and a file that is cut while it is open is damage like any other.
+// TestCutWhileOpen asks about half a million known URLs and as many strangers. If a file is cut while it is open, that
+// is damage like any other.
 func TestCutWhileOpen(t *testing.T) {
 	const n = 500_000
 	for _, place := range []struct {

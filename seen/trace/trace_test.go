@@ -39,7 +39,7 @@ func read(t *testing.T, file string) []weburl.Fingerprint {
 	return trace
 }
 
-// A trace in any form that was written in two parts can be read.
+// TestWriteAndRead writes a trace of each form in two parts and reads it back.
 func TestWriteAndRead(t *testing.T) {
 	for _, name := range []string{"urls", "urls.gz", "urls.zst", "t.u64", "t.u64.gz", "t.u64.zst"} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A trace that was cut in the middle of a fingerprint continues with whole ones.
+// TestTornTail cuts a trace in the middle of a fingerprint. It continues with whole ones.
 func TestTornTail(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "t.u64")
 	torn := append(binary.LittleEndian.AppendUint64(nil, 7), 1, 2, 3)

@@ -10,8 +10,9 @@ import (
 	"freshet/sim/graph"
 )
 
-// TestCash holds cash to the order in which one fetcher takes pages. Page a gets 1 and then a half, which is not
-// worth telling; c gets a third and then 1, b a half, and d a half, which it shares with a picture.
+// TestCash holds the order in which one fetcher takes pages by cash. Page a gets 1 and then a half, which is too little
+// to be told. Page c gets a third and then 1. Page b gets a half. Page d gets a half, because a picture gets the other
+// half.
 func TestCash(t *testing.T) {
 	const text = `freshet-graph 1
 site	1	0	0

@@ -21,8 +21,8 @@ import (
 	"freshet/weburl"
 )
 
-// chain is a web of sites with as many pages each, one after the other: page i of a site links to page
-// i+1, of all sites if across is set.
+// chain is a web of sites with equally many pages, one after the other. Page i of a site links to page i+1 of its site,
+// or of all sites if across is set.
 type chain struct {
 	sites, pages int
 	across       bool
@@ -53,8 +53,7 @@ func (w chain) AppendLinks(dst []uint32, page uint32) []uint32 {
 	return dst
 }
 
-// TestTimes holds a crawl to what can be worked out by hand: a page takes a latency of 1 s and 2 s for
-// its bytes.
+// TestTimes compares crawls with times worked out by hand. A page takes a latency of 1 s, and 2 s for its bytes.
 func TestTimes(t *testing.T) {
 	const w = 15 * time.Second
 	for name, test := range map[string]struct {
@@ -70,12 +69,12 @@ func TestTimes(t *testing.T) {
 			discovery.Result{Fetched: 6, Known: 6, Bytes: 1200, Duration: 18, Busy: 18}},
 		"many": {chain{6, 2, false}, discovery.Options{Delay: w, Connections: 6},
 			discovery.Result{Fetched: 12, Known: 12, Links: 6, Bytes: 2400, Duration: 3 + 15 + 3, Busy: 36}},
-		// Nothing else is queued when the first page comes: its link is decided at once.
+		// The queue is empty when the first page comes, so the crawl decides its link at once.
 		"hungry": {chain{1, 2, false}, discovery.Options{Wait: 20 * time.Second},
 			discovery.Result{Fetched: 2, Known: 2, Links: 1, Bytes: 400, Duration: 3 + 3, Busy: 6}},
 		"narrow link": {chain{1, 2, false}, discovery.Options{Bandwidth: 50},
 			discovery.Result{Fetched: 2, Known: 2, Links: 1, Bytes: 400, Duration: 10, Busy: 10}},
-		// The first of two starts alone, at 100 bytes/s; the second shares the link, at 50.
+		// The first of two starts alone, at 100 bytes/s. The second shares the link, at 50 bytes/s.
 		"shared link": {chain{2, 1, false}, discovery.Options{Bandwidth: 100, Connections: 2},
 			discovery.Result{Fetched: 2, Known: 2, Bytes: 400, Duration: 1 + 4, Busy: 3 + 5}},
 		"robots": {chain{1, 2, false}, discovery.Options{Delay: w, Robots: true},
@@ -95,8 +94,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestPolite holds every crawl of a small web to its law: each page once, at most r at a time, one of a
-// site, and w between an answer and the next connection; and the same crawl gives the same fetches.
+// TestPolite holds every crawl of a small web to its law. It fetches each page once, at most r at a time and one of a
+// site, and waits w between an answer and the next connection. The same crawl makes the same fetches.
 func TestPolite(t *testing.T) {
 	web, _, err := graph.Generate(t.Context(), graph.Recipe{Seed: 5, Sites: 30, HomeShare: 0.6})
 	if err != nil {
@@ -158,8 +157,8 @@ func holdPolite(t *rapid.T, o discovery.Options, fetches []discovery.Fetch) {
 	}
 }
 
-// TestOracle holds that an ordering may know the pages' numbers: the one that wants the highest gets
-// them in falling order.
+// TestOracle holds that an ordering may use the pages' numbers. The one that wants the highest gets them in falling
+// order.
 func TestOracle(t *testing.T) {
 	var order []uint32
 	_, err := discovery.Crawl(t.Context(), chain{sites: 5, pages: 1}, discovery.Options{
@@ -175,7 +174,7 @@ type highest struct{}
 func (highest) PageOrder(l weburl.Link) uint64            { return 100 - uint64(discovery.PageOf(l)) }
 func (highest) SitePriority(s frontier.SiteState) float64 { return -float64(s.Top.Order) }
 
-// TestDepth holds that a shorter way lowers a page's depth, as in a web where all sites link to all.
+// TestDepth holds that a shorter way lowers a page's depth, in a web where all sites link to all.
 func TestDepth(t *testing.T) {
 	depths := map[int]int{}
 	_, err := discovery.Crawl(t.Context(), chain{sites: 4, pages: 3, across: true}, discovery.Options{
@@ -221,9 +220,9 @@ func Example() {
 	// 1349 of 1349 pages in 17922 s, fetchers busy for 3 % of it
 }
 
-// wide is a web of sites of 100 pages, each with 59 links, the mean of all links of a page of the web in
-// 2002: three of four inside the site. They cost next to nothing to compute, so that the time is the
-// simulator's.
+// wide is a web of sites of 100 pages, each with 59 links. That was the mean of all links of a page of the web in 2002.
+// Three of four stay inside the site. The links cost next to nothing to compute, so the benchmark measures the
+// simulator.
 type wide struct{ sites int }
 
 const wideLinks, widePages = 59, 100
@@ -256,8 +255,8 @@ func (w wide) AppendLinks(dst []uint32, page uint32) []uint32 {
 	return dst
 }
 
-// BenchmarkCrawl crawls webs of 59 links a page, a stored one, and stateless ones, whose links are computed.
-// Rates are by processor time.
+// BenchmarkCrawl crawls webs of 59 links a page: a stored web, and stateless ones, which compute their links. Rates are
+// by processor time.
 func BenchmarkCrawl(b *testing.B) {
 	stored, _, err := graph.Generate(b.Context(), graph.Recipe{Seed: 1, Sites: 1500, HomeShare: 0.6})
 	if err != nil {

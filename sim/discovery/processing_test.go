@@ -10,9 +10,9 @@ import (
 	"freshet/sim/discovery"
 )
 
-// TestProcessing runs a crawl whose pages have to be processed with each rule for the number of fetchers: all
-// pages are fetched, no more fetchers are active than the rule has, and the switched fleet, which begins without
-// knowing λ and μ, costs less than too few fetchers and too many.
+// TestProcessing runs a crawl that must process its pages, once for each rule for the number of fetchers. It fetches
+// all pages, with no more active fetchers than the rule allows. The switched fleet begins without knowing λ and μ, yet
+// costs less than too few or too many fetchers.
 func TestProcessing(t *testing.T) {
 	web := chain{sites: 200, pages: 10}
 	costs := map[fleet.Rule]float64{}
@@ -40,7 +40,7 @@ func TestProcessing(t *testing.T) {
 	}
 }
 
-// active returns the most fetches at a time.
+// active returns the largest number of fetches at one time.
 func active(fetches []discovery.Fetch) (most int) {
 	type edge struct {
 		at   float64
@@ -59,8 +59,8 @@ func active(fetches []discovery.Fetch) (most int) {
 	return most
 }
 
-// TestFullQueue holds a crawl of two pages to what can be worked out: with one place in the queue beside the
-// worker's, nothing is lost and nobody waits for ever.
+// TestFullQueue gives the queue one place beside the worker's. The crawl loses no page, and its fetchers wait but
+// finish.
 func TestFullQueue(t *testing.T) {
 	r, err := discovery.Crawl(t.Context(), chain{sites: 30, pages: 1}, discovery.Options{
 		Connections: 10, Processing: &discovery.Processing{Workers: 1, Queue: 2, Time: 100 * time.Second, Rule: 10, Gamma: 1},

@@ -10,8 +10,8 @@ import (
 	"freshet/sim/discovery"
 )
 
-// TestRefresh keeps 40 pages that change every ten days fresh with 4 requests a day by the uniform rule: once
-// all are found, each is visited every ten days, so that half of the copies are up to date.
+// TestRefresh keeps 40 pages fresh with 4 requests a day by the uniform rule. Each page changes every ten days. Once
+// all pages are found, each has a visit every ten days, so half of the copies are up to date.
 func TestRefresh(t *testing.T) {
 	const day = 24 * time.Hour
 	visits := map[uint32]int{}
@@ -22,7 +22,7 @@ func TestRefresh(t *testing.T) {
 		Refresh: &discovery.Refresh{
 			Policy: refresh.NewUniform(), Belief: refresh.NewIndex(refresh.Default()),
 			Budget: 4, For: 400 * day, Every: day / 3, Share: 0.5,
-			// each page at another moment of the ten days
+			// each page changes at its own moment of the ten days
 			Changes: func(page uint32, at float64) int { return int(at/(10*day.Seconds()) + float64(page)*0.377) },
 			Sampled: func(s discovery.Sample) { samples = append(samples, s) },
 		},
@@ -30,7 +30,8 @@ func TestRefresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The budget is spent, robots.txt (once a day and site) apart, and never more than a request beyond it.
+	// The crawl spends its budget and at most one request more. Requests for robots.txt, one a day and site, do not
+	// count.
 	if all := r.Fetched + r.Revisits; r.Fetched != 40 || all > 1601 || all < 1590 {
 		t.Errorf("%d pages, %d visits: want 40 and 1600 in all", r.Fetched, r.Revisits)
 	}
@@ -45,9 +46,9 @@ func TestRefresh(t *testing.T) {
 			fresh, believed, n = fresh+s.Fresh, believed+s.Believed, n+1
 		}
 	}
-	// A page that changes at an even time in the interval between visits is fresh for half of it; who takes its
-	// changes for random ones believes (1-e^-x)/x of the rate it sees. Visits that all see a change tell no more
-	// than that the page is not slow.
+	// The changes are spread evenly over the interval between visits, so a page is fresh for half of it. The belief
+	// takes changes for random ones: it expects (1-e^-x)/x for the rate that it sees. If all visits see a change, they
+	// show only that the page is not slow.
 	if fresh /= n; math.Abs(fresh-0.5) > 0.05 {
 		t.Errorf("freshness %.3f, want 0.5", fresh)
 	}
@@ -56,8 +57,8 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestPolitenessBinds holds that the default keeps pages fresher than equal visits also where sites may be asked for a
-// tenth of the budget only: what it picks there waits, and the best goes first.
+// TestPolitenessBinds holds that the default keeps pages fresher than equal visits do, even if sites may be asked for
+// only a tenth of the budget. Its picks wait there, and the best goes first.
 func TestPolitenessBinds(t *testing.T) {
 	const pages, days, visits = 100, 60, 50 // of each site; visits a day that its interval allows
 	fresh := func(policy refresh.Policy) (mean float64) {
@@ -88,7 +89,8 @@ func TestPolitenessBinds(t *testing.T) {
 	}
 }
 
-// TestRefreshOfTheUnchanging holds that copies of pages that never change are fresh, and come to be believed so.
+// TestRefreshOfTheUnchanging holds that copies of pages that never change are fresh, and that the policy comes to
+// believe so.
 func TestRefreshOfTheUnchanging(t *testing.T) {
 	var last discovery.Sample
 	index := refresh.NewIndex(refresh.Default())

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOrder holds that events come out by time and, at one time, in the order of pushing, whatever is
-// pushed and popped in any order.
+// TestOrder holds that events come out by time. Events of one time come out in the order of pushing. Pushes and pops
+// may come in any order.
 func TestOrder(t *testing.T) {
 	type entry struct {
 		at     float64
@@ -78,7 +78,7 @@ func Example() {
 	// 0.75 off
 }
 
-// BenchmarkQueue pops an event and pushes another, with so many waiting.
+// BenchmarkQueue pops an event and pushes another, in queues of several lengths.
 func BenchmarkQueue(b *testing.B) {
 	for _, waiting := range []int{64, 10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {

@@ -10,10 +10,10 @@ import (
 	"freshet/importance"
 )
 
-// ReadGaps reads a graph as gaps, compressed by gzip or not: unsigned LEB128 numbers, the number of pages
-// and then, for each, how many links it has, the first target and for each further one how far it lies
-// beyond the last, less one. Targets rise, so that a page has no repeats; those of a page to itself stay.
-// An error says where the file is cut short, or which page leads out of the graph.
+// ReadGaps reads a graph as gaps, compressed by gzip or not. The file is unsigned LEB128 numbers. First comes the
+// number of pages. Then come, for each page, the number of its links, the first target, and for each further target its
+// distance from the one before, less one. Targets rise, so a page has no repeats. Links of a page to itself stay. An
+// error says where the file is cut short, or which page links out of the graph.
 func ReadGaps(in io.Reader, name string) (*importance.Graph, error) {
 	plain, err := unzip(in)
 	if err != nil {
@@ -47,7 +47,7 @@ func ReadGaps(in io.Reader, name string) (*importance.Graph, error) {
 type gaps struct {
 	name string
 	in   *bufio.Reader
-	page uint64 // that is being read
+	page uint64 // being read
 }
 
 // links appends the links of a page.

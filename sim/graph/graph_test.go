@@ -10,7 +10,7 @@ import (
 	"freshet/sim/discovery"
 )
 
-// webs are one of each kind of synthetic web, small.
+// webs returns a small web of each synthetic kind.
 func webs(t testing.TB) map[string]discovery.Web {
 	stored, _, err := Generate(t.Context(), Recipe{Seed: 7, Sites: 300, HomeShare: 0.6})
 	if err != nil {
@@ -23,8 +23,8 @@ func webs(t testing.TB) map[string]discovery.Web {
 	return map[string]discovery.Web{"stored": stored, "stateless": stateless}
 }
 
-// TestWebs holds what every web owes discovery: runs of pages, homes, links to other pages, each once,
-// the same when asked again, and a way from the homes to every page.
+// TestWebs holds what discovery needs of every web. Sites are runs of pages and have homes. A page links to other
+// pages, each once, and gives the same links when asked again. Links lead from the homes to every page.
 func TestWebs(t *testing.T) {
 	for name, w := range webs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestWebs(t *testing.T) {
 	}
 }
 
-// TestShape holds both kinds to the measured shape of the web, loosely, as the webs are small.
+// TestShape compares both kinds with the measured shape of the web. The bounds are loose, because the webs are small.
 func TestShape(t *testing.T) {
 	_, stored, err := Generate(t.Context(), Recipe{Seed: 3, Sites: 1000, HomeShare: 0.6})
 	if err != nil {

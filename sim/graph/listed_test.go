@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadListed reads one web in both forms of a list: a site's pages are brought together, and its home is
-// its root, else its first page.
+// TestReadListed reads one web in both forms of a list. The reader brings a site's pages together. The site's home is
+// its root, or else its first page.
 func TestReadListed(t *testing.T) {
 	for name, text := range map[string]string{
 		"lettered": "n 0 http://a.test/deep\nn 1 http://b.test/one\nn 2 HTTP://A.test\nn 3 http://b.test/two\n" +
@@ -89,8 +89,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestPublishedWebs holds the published graphs to what is known of their sites. Those of California are as a
-// browser reads its URLs, of which some are "http:x.html" and "host:80".
+// TestPublishedWebs compares the published graphs with the known facts about their sites. The reader takes California's
+// URLs as a browser does; some are "http:x.html" and "host:80".
 func TestPublishedWebs(t *testing.T) {
 	for name, want := range map[string]struct{ sites, pages, largest int }{
 		"gr0.California.gz": {5868, 9664, 104},
@@ -118,7 +118,7 @@ func TestPublishedWebs(t *testing.T) {
 	}
 }
 
-// FuzzReadListed holds that no list makes a web that cannot be walked.
+// FuzzReadListed holds that a crawl can walk the web of every list that is read.
 func FuzzReadListed(f *testing.F) {
 	f.Add("n 0 http://a.test/x\nn 1 http://a.test/\ne 0 1\ne 1 1\n")
 	f.Add("2 1\n1 http://a.test/\n2 http://b.test/\n1 2\n")

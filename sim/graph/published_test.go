@@ -13,7 +13,7 @@ import (
 	"freshet/sim/graph"
 )
 
-// open opens a file of the data that lies beside the module's folder, and skips the test if it is not there.
+// open opens a data file beside the module's folder. It skips the test if the file is missing.
 func open(t *testing.T, name string) io.Reader {
 	f, err := os.Open(filepath.Join("../../../shared/data", name))
 	if err != nil {
@@ -23,8 +23,8 @@ func open(t *testing.T, name string) io.Reader {
 	return f
 }
 
-// TestPublishedRanks holds PageRank to what is known of a real crawl, cnr-2000: its largest value, and how
-// much of all lies in the best pages.
+// TestPublishedRanks compares PageRank with the known facts about a real crawl, cnr-2000: the largest value, and the
+// share of the best pages.
 func TestPublishedRanks(t *testing.T) {
 	g, err := graph.ReadGaps(open(t, "cnr-2000.gaps.gz"), "cnr-2000")
 	if err != nil {
@@ -132,7 +132,7 @@ func TestWrongGaps(t *testing.T) {
 	}
 }
 
-// FuzzPublished holds that no gaps make the reader panic, or make a graph whose links lead nowhere.
+// FuzzPublished holds that gaps never make the reader panic, or make a graph whose links lead nowhere.
 func FuzzPublished(f *testing.F) {
 	f.Add([]byte("\x02\x01\x01\x00"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -51,8 +51,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Carried has the links as recorded: what is no page has a number of its own, and is
-// beside the pages if it lies on the host of one.
+// TestCarried holds that Carried returns the links as recorded. A target that is no page has its own number. Outside
+// counts such a target if it is on the host of a page.
 func TestCarried(t *testing.T) {
 	w, err := Read(strings.NewReader(small), "web")
 	if err != nil {
@@ -105,7 +105,7 @@ func TestReadFaults(t *testing.T) {
 	})
 }
 
-// FuzzRead holds that what is read can be written and read again, the same.
+// FuzzRead holds that a web that was read can be written and read again, and is the same.
 func FuzzRead(f *testing.F) {
 	f.Add(small)
 	f.Add("freshet-graph 1\nsite\ta\t0\t0\npage\tp\t1\tp q p\n")
@@ -137,8 +137,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestMiss holds what URLs without a page are for a crawl and for importance: a redirect is passed through, an
-// error is not there.
+// TestMiss holds what URLs without a page mean to a crawl and to importance. Both follow a redirect, and treat an error
+// as absent.
 func TestMiss(t *testing.T) {
 	const with = "freshet-graph 1\nsite\ta\t0\t0\n" +
 		"miss\ta/\t10\ta/old\n" + // two redirects to a/1

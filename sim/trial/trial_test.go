@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// short is how long the cases of tests are: some hours with faults, and the calm.
+// short is the length of test cases: some hours with faults, and the calm.
 const short = calmTime + 14*time.Hour
 
-// TestClean holds that nothing is found in the crawl as it is.
+// TestClean holds that the trial finds no fault in the crawl as it is.
 func TestClean(t *testing.T) {
 	for seed := range uint64(20) {
 		c := Draw(seed, short)
@@ -21,7 +21,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestFound holds that what seeds have found once is found no more.
+// TestFound holds that the seeds that once found a fault find none now.
 func TestFound(t *testing.T) {
 	for _, seed := range []uint64{114, 437, 10088, 10099, 20575, 21032, 23299, 26293, 31228, 51404} {
 		if r := Run(Draw(seed, 48*time.Hour), Options{}); r.Failure != nil {
@@ -40,7 +40,7 @@ func TestSameTrace(t *testing.T) {
 	}
 }
 
-// TestPlants holds that each planted fault is found, and by what it does.
+// TestPlants holds that the trial finds each planted fault by its effect.
 func TestPlants(t *testing.T) {
 	const within = 120
 	for _, plant := range Plants {
@@ -66,7 +66,8 @@ func TestPlants(t *testing.T) {
 	}
 }
 
-// TestShrink holds that what is left of a case fails as the whole did, without what it does not need.
+// TestShrink holds that a shrunk case fails the same check as the whole case, without the faults and sites that it does
+// not need.
 func TestShrink(t *testing.T) {
 	o := Options{Plant: "outage-allows"}
 	for seed := range uint64(50) {
