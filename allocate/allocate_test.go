@@ -289,7 +289,7 @@ func TestCapped(t *testing.T) {
 
 func bestCapped(p *pages, site, limits []int, budget int) float64 {
 	lowest := math.Inf(1)
-	// All splits of the budget are covered by tracking what each site has spent along one path.
+	// The walk covers all splits of the budget. It tracks what each site has spent along one path.
 	var walk func(i, left int, spent [2]int, sum float64)
 	walk = func(i, left int, spent [2]int, sum float64) {
 		if i == len(p.curves) {

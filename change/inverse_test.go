@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLength holds the precision that Length promises for two inverses that are used a million times.
+// TestLength holds the precision that Length promises, for two inverses. A solver uses them a million times.
 func TestLength(t *testing.T) {
 	tight, err := change.NewPareto(1, 1.5)
 	if err != nil {

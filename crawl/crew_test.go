@@ -29,7 +29,7 @@ type crew struct {
 	replies map[order]func(Reply)
 	lines   []string
 	servers map[string]*server
-	wire    *rand.Rand // loses, repeats and delays what shards send one another; nil: it does not
+	wire    *rand.Rand // loses, repeats and delays messages between shards; nil: it does not
 	disk    *rand.Rand // makes appends take long; nil: they do not
 	plant   string     // a planted fault, whose effects the crew notes; "": none, and any fault fails the test
 	faults  []string
@@ -87,11 +87,11 @@ func (c *crew) log(text string) {
 
 // command carries out a line of a transcript: one of a world, or of
 //
-//	hand SITE NAME   the site's partition is handed to that shard; cut off, its owner has no say in it
+//	hand SITE NAME   the owner hands the site's partition to that shard; if it is cut off, the shard takes it
 //	cut NAME         the shard is cut off
-//	back NAME        it comes back with what it owns
-//	lose NAME        what is for the shard's partitions, or from them, is lost on the wire, until found
-//	found NAME       it is no longer, and all is sent again
+//	back NAME        it starts again with its partitions
+//	lose NAME        the wire loses everything to and from the shard, until found
+//	found NAME       the wire works again, and everything is sent again
 //
 // An order goes to the owner of its site, or to all.
 func (c *crew) command(w *world, name string, args []string) {
@@ -155,7 +155,7 @@ func (c *crew) member(name string) *world {
 	return nil
 }
 
-// openStore opens what all members share.
+// openStore opens the store that all members share.
 func (c *crew) openStore() {
 	var err error
 	c.store, err = store.Open("data", store.Options{
@@ -217,7 +217,7 @@ func (c *crew) start(w *world, cutOff bool) {
 	}
 }
 
-// time returns what a member's clock says.
+// time returns a member's time by its clock.
 func (c *crew) time(w *world) time.Time { return c.now.Add(w.ahead) }
 
 // cutOffRows are the rows of a store that another member goes on using for other partitions.
@@ -365,7 +365,7 @@ func (c *crew) checkMarks() {
 	}
 }
 
-// carry passes on what a member sends, and its replies.
+// carry passes on a member's parcels, receipts and replies.
 func (c *crew) carry(w *world, work Work) {
 	c.parcels += len(work.Parcels)
 	for _, parcel := range work.Parcels {
@@ -377,7 +377,7 @@ func (c *crew) carry(w *world, work Work) {
 			c.send(c.owner[parcel.To], parcel.From, Received{Receipt{parcel.From, parcel.To, parcel.Parts[len(parcel.Parts)-1].Record}})
 		}
 		c.send(w, parcel.To, Arriving{parcel})
-		if c.plant == "links-twice" { // the target forgets the numbers of the records that it took in
+		if c.plant == "links-twice" { // the target forgets which records it took in
 			again := parcel.Parts[len(parcel.Parts)-1]
 			again.Record++
 			c.send(w, parcel.To, Arriving{Parcel{From: parcel.From, To: parcel.To, Parts: []Part{again}}})

@@ -12,8 +12,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestFullTestTakesNoMore sends links to a shard whose seen test is full. The shard sends no receipt until the test has
-// room again, so the sender holds further links back.
+// TestFullTestTakesNoMore fills the seen test of a shard and sends it more links. The shard sends no receipt until the
+// test has room again, so the sender holds further links back.
 func TestFullTestTakesNoMore(t *testing.T) {
 	c := newCrew(t, "b")
 	b := c.members[0]

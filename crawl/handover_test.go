@@ -249,8 +249,8 @@ func (c *crew) cutOff(w *world, rng *rand.Rand) {
 	c.start(w, true)
 }
 
-// midway runs the crew for a few steps. Each member of ends, which is to be cut off, may take a last step whose work
-// nobody does.
+// midway runs the crew for a few steps. The members in ends are about to be cut off. Each may take a last step, and
+// nobody does the work that it asks for.
 func (c *crew) midway(rng *rand.Rand, ends ...*world) {
 	for range rng.IntN(30) {
 		w, at := c.next()

@@ -133,7 +133,7 @@ func picks(t *testing.T) string {
 	return out.String()
 }
 
-// keptPage is a page of the web that is kept fresh.
+// keptPage is a page that the crawl keeps fresh.
 type keptPage struct {
 	key           PageKey
 	url           weburl.URL

@@ -15,29 +15,29 @@ import (
 	"freshet/weburl"
 )
 
-// TestTranscripts holds what a shard decides, as testdata tells it: what happens to the web and to the crawl, and the
-// requests that follow, each with its time since the beginning.
+// TestTranscripts holds a shard's decisions to the transcripts in testdata. A transcript tells the events of the web
+// and the crawl, and the requests that follow. Each request has its time since the beginning.
 //
 //	page URL STATUS [LINK...]   the URL answers so from now on; "down" for no answer, "barred" for an
 //	                            address that may not be asked, "long" for 200 and a kilobyte, packed into 100 bytes
 //	robots SITE LINE; LINE...   the site's robots.txt; a status, "down", "barred" or "nobody" instead of lines
 //	reserves SITE JSON          the site's tdmrep.json
 //	signals                     prints what sites say about the use of their pages
-//	later URL DURATION          its answers ask for so long a Retry-After
-//	change URL                  its content is another from now on
-//	set NAME=VALUE...           of the crawl's settings: delay, budget, interval, pages, retries, scope, agent,
+//	later URL DURATION          its answers have that Retry-After
+//	change URL                  its content changes
+//	set NAME=VALUE...           sets the crawl's settings: delay, budget, interval, pages, retries, scope, agent,
 //	                            tdmrep, wait, hours, refresh=no, body
 //	start SEED...               the crawl begins, or goes on
-//	run DURATION                time passes: prints what happens
+//	run DURATION                time passes: prints the events
 //	count DURATION              time passes: prints how many requests each site gets
 //	stop, kill                  the crawl ends in order, or is cut off
 //	add, ping, recrawl URL...; recrawl-site, pause, resume SITE; pause, resume; block, unblock HOST; purge URL
-//	reload                      the settings are put in force
+//	reload                      the crawl takes up the settings
 //	part REQUESTS SHARE         the shard's part of the crawl's budget, and the share of it for new pages
 //	rows                        prints the pages
-//	cash                        prints what the pages that wait were told of their cash
+//	cash                        prints the cash of the waiting pages
 //	kept                        prints how many pages are kept fresh
-//	shards NAME...              from here on these crawl together; the first one owns all, see crew.command
+//	shards NAME...              these shards crawl together from here on; the first owns all, see crew.command
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, func(t *testing.T) func([]string) string {
 		w := newWorld(t)

@@ -303,8 +303,8 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// TestReadsPastWhatIsHandedOut adds pages ahead of one that is handed out and not committed. The window moves back, and
-// the frontier reads that page's stored entry again.
+// TestReadsPastWhatIsHandedOut hands out a page and then adds pages ahead of it, before it is committed. The window
+// moves back, and the frontier reads that page's stored entry again.
 func TestReadsPastWhatIsHandedOut(t *testing.T) {
 	const site = weburl.Site("http://a.example")
 	now := time.Unix(1_000_000_000, 0)
@@ -370,7 +370,7 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 	}
 }
 
-// TestDueTies holds that of pages due at the same time, the one whose site's name comes first goes first.
+// TestDueTies holds that pages due at the same time go in the order of their sites' names.
 func TestDueTies(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	f, _ := New(Options{}, &MemoryQueues{})
@@ -470,8 +470,8 @@ func TestClaimOfNeighbour(t *testing.T) {
 	}
 }
 
-// TestForgets holds that a crawl of ever more sites forgets those that it has finished. It remembers what it must: a
-// valid robots.txt, a host that waits, a block.
+// TestForgets holds that a crawl of ever more sites forgets the finished ones. It remembers a valid robots.txt, a host
+// that waits, and a block.
 func TestForgets(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	q := &MemoryQueues{}

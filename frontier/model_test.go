@@ -27,7 +27,7 @@ type model struct {
 type modelSite struct {
 	name   weburl.Site
 	host   *modelHost
-	queues [2][]Entry // sorted; what Next may hand out
+	queues [2][]Entry // sorted; Next may hand these out
 	robots instant
 	retry  instant
 	failed int // how many fetches of robots.txt failed in a row
@@ -250,7 +250,7 @@ func (c *machine) move(t *rapid.T) {
 	c.reopen(s)
 }
 
-// moveOut moves a page that is handed out, or not committed yet.
+// moveOut moves a page in flight, or one that is done and not committed.
 func (c *machine) moveOut(t *rapid.T) {
 	pages := slices.DeleteFunc(append(slices.Clone(c.m.out), c.m.done...), func(p Page) bool { return p.Robots })
 	if len(pages) == 0 {
@@ -266,7 +266,7 @@ func (c *machine) moveOut(t *rapid.T) {
 	c.f.Moved(p.Site, p.Kind, old, e, c.m.now.time())
 }
 
-// placeOf returns the stored key of a page that is handed out, or not committed yet.
+// placeOf returns the stored key of a page in flight, or of one that is done and not committed.
 func (m *model) placeOf(p Page) Key {
 	if k, ok := m.moved[p.Fingerprint]; ok {
 		return k
@@ -482,7 +482,7 @@ func (c *machine) restart(t *rapid.T) {
 	}
 }
 
-// check holds what is true at all times.
+// check fails if the frontier's counts differ from the model's, or if its windows or heaps are broken.
 func (c *machine) check(t *rapid.T) {
 	stats := c.f.Stats()
 	fresh, due := 0, 0
@@ -505,7 +505,7 @@ func (c *machine) check(t *rapid.T) {
 	}
 }
 
-// checkHeaps returns what is wrong with a frontier's heaps.
+// checkHeaps returns the first fault that it finds in a frontier's heaps.
 func checkHeaps(f *Frontier) error {
 	for slot := range f.heaps {
 		q := &f.heaps[slot]

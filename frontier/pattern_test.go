@@ -15,7 +15,7 @@ func TestPattern(t *testing.T) {
 		pattern  string
 		in, out  []string
 		ofSites  bool
-		spelling string // as String prints it, where that differs
+		spelling string // as String prints it, if that differs
 	}{
 		{"*", []string{"http://a.test/", "https://[::1]/x"}, nil, true, ""},
 		{"example.org", []string{"http://example.org/", "https://example.org:8443/x"}, []string{"http://www.example.org/", "http://example.org.test/"}, true, ""},

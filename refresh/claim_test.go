@@ -14,8 +14,8 @@ import (
 // copy is fresh by 1-p.
 func added(without, with refresh.Copy) float64 { return 1 - (1-with.Stale)/(1-without.Stale) }
 
-// TestClaim holds the effect of a claim on one page, after any visits: two policies have the same visits, and only
-// one gets the claim.
+// TestClaim holds the effect of a claim on one page, after any visits. Two policies have the same visits, and one of
+// them gets the claim.
 func TestClaim(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		options := refresh.Default()
@@ -80,12 +80,12 @@ func TestClaim(t *testing.T) {
 
 // A rumour is a web of pages that change at random, with claims about their changes.
 type rumour struct {
-	of     func(page int, changed bool, rng *rand.Rand) bool // whether a claim is made that day
+	of     func(page int, changed bool, rng *rand.Rand) bool // whether there is a claim that day
 	claims bool
 }
 
-// keep runs a policy on such a web for two years. It returns the mean freshness of the second year, and what a claim
-// adds at its end.
+// keep runs a policy on such a web for two years. It returns the mean freshness of the second year, and the precision
+// of a claim at its end.
 func (r rumour) keep() (fresh, precision float64) {
 	const pages, days, visits = 60, 730, 2
 	x := refresh.NewIndex(refresh.Default())

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// exact is a crawl so small that its best policy can be computed. It has one visit a slot, a known rate for each
-// page, and changes that all pages share. Its belief is exact: a probability for each set of stale pages, which is a
-// set of bits.
+// exact is a crawl so small that its best policy can be computed. It has one visit a slot, a known rate for each page,
+// and changes that all pages share. Its belief is exact: a probability for each set of stale pages. A set is a mask of
+// bits.
 type exact struct {
 	own    []float64 // changes a slot, by page
 	weight []float64
@@ -249,7 +249,7 @@ func (p *programme) visits(b []float64, page int, f func(state int, part float64
 	}
 }
 
-// rule returns the page that is best by the values of the states.
+// rule returns the best page by the values of the states.
 func (p *programme) rule(b []float64) int {
 	best, highest := 0, math.Inf(-1)
 	for page := range p.own {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestPrompt holds that changes of a folder have its others visited at once, and not after the next look at the
-// site's visits: of 200 pages that change together, beside 1,000 that do not change, half are visited within half a
-// day of the first.
+// TestPrompt has 200 pages of a folder change together, beside 1,000 pages that never change. When a visit finds the
+// first change, the policy visits the rest of the folder at once. It does not wait for its next look at the site's
+// visits. Half of the 200 have a visit within half a day of the first.
 func TestPrompt(t *testing.T) {
 	const together, others, perDay = 200, 1000, 400
 	x := NewIndex(Default())
@@ -17,7 +17,7 @@ func TestPrompt(t *testing.T) {
 	for i := range others {
 		x.Add(ID(together+i), Page{Site: "a", Path: fmt.Sprintf("/others/%d", i), Weight: 1})
 	}
-	// Three months in which nothing happens to the folder, then all of its pages change.
+	// Nothing happens to the folder for three months. Then all of its pages change.
 	const landing = 90
 	stale := [together]bool{}
 	for k := range landing * perDay {
@@ -39,7 +39,8 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// visitOne makes the visit of a slot, and reports whether it found a stale copy; pages from len(stale) on never change.
+// visitOne makes the visit of a slot. It reports whether the visit found a stale copy. Pages from len(stale) on never
+// change.
 func visitOne(x *Index, now float64, stale []bool) bool {
 	id, _, _ := x.Next(now)
 	found := int(id) < len(stale) && stale[id]

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRanking compares each pick with the values of all pages: it is worth nearly as much as the best.
+// TestRanking compares the value of each pick with the values of all pages. The pick is worth nearly as much as the
+// best.
 func TestRanking(t *testing.T) {
 	const pages = 3000
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -201,7 +201,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	after := disk.CrashClone(vfs.CrashCloneCfg{})
 	full.Off()
-	_ = test.Close() // may complain of the write that failed
+	_ = test.Close() // may return the failed write's error
 
 	again := open(t, Options{FS: after})
 	if got, want := again.Marks(), []Mark{{0, 1}}; !slices.Equal(got, want) {

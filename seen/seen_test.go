@@ -450,8 +450,8 @@ func (m *model) links() iter.Seq[weburl.Link] {
 	}
 }
 
-// tell takes the verdicts' cash from the cash that was offered. It returns the verdicts about new pages and lower
-// depths; before is what was decided earlier.
+// tell takes the verdicts' cash from the offered cash. It returns the verdicts about new pages and lower depths. Before
+// holds the depths that were decided earlier.
 func (m *model) tell(t *rapid.T, verdicts []Verdict, before map[weburl.Fingerprint]uint16) (rest []Verdict) {
 	for _, v := range verdicts {
 		fp := v.Link.Fingerprint
@@ -557,7 +557,7 @@ func TestLikeModel(t *testing.T) {
 			"rebuild": func(t *rapid.T) {
 				marks := sortedMarks(m.decidedMarks)
 				must(t, test.Rebuild(m.links(), marks))
-				m.keep() // what is pending remains so
+				m.keep() // pending links stay pending
 			},
 			"": func(t *rapid.T) {
 				if got, want := test.Known(), int64(len(m.decided)); got != want {

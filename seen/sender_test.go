@@ -9,7 +9,7 @@ import (
 )
 
 // TestSender holds that the receiver learns of every URL and its lowest depth at once, whatever the sender holds back.
-// While a URL is in the cache, the receiver has at least half of its cash. It never has more than all.
+// While a URL is in the cache, the receiver has at least half of its cash, and never more than all of it.
 func TestSender(t *testing.T) {
 	type known struct {
 		depth uint16

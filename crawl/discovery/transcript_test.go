@@ -18,14 +18,14 @@ import (
 // TestTranscripts runs each block of testdata/*.txt in a world of its own. The commands are
 //
 //	bounds scope=site depth=2 pages=3 exclude=PATTERN include=PATTERN requisites=all   other bounds, no seed
-//	seed URL                                            what an operator gives
+//	seed URL                                            an operator's seed
 //	page URL depth=1 hops=0 cash=1 type=text/css LINK...   a stored page's links; "redirect:URL" is its redirect,
-//	                                                    "needs:URL" what it needs to be shown
+//	                                                    "needs:URL" is its requisite
 //	again URL LINK...                                   the same links again
 //	settle                                              the seen test decides
 //	ranked URL                                          the page was known when pages were last ranked
-//	admits URL                                          does a known page belong to the crawl
-//	readmit URL                                         what becomes of it
+//	admits URL                                          prints whether a known page belongs to the crawl
+//	readmit URL                                         prints its new record, or that it stays
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, func(t *testing.T) func([]string) string {
 		return func(commands []string) string {

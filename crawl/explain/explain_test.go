@@ -85,7 +85,7 @@ type firstBatch struct{ frontier.Ranked }
 
 func (firstBatch) Holds(order uint64) bool { return order > 9 }
 
-// asked is a site whose robots.txt was fetched an hour ago.
+// asked is a site. Its robots.txt was fetched an hour ago.
 var asked = store.SiteRow{Robots: store.RobotsState{Fetched: now.Add(-time.Hour).UnixNano(), Kept: 1,
 	Expires: now.Add(time.Hour).UnixNano(),
 	Outcome: store.OutcomeStored, Status: 200}}

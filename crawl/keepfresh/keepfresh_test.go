@@ -118,7 +118,7 @@ func TestNobodyPaysForAnother(t *testing.T) {
 	}
 }
 
-// limited is a policy that considers how often sites may be asked.
+// limited is a policy that asks how often a site may be asked.
 type limited struct {
 	*refresh.Uniform
 	of func(site string) float64
@@ -126,7 +126,7 @@ type limited struct {
 
 func (l *limited) Limit(of func(site string) float64) { l.of = of }
 
-// TestLimit holds that the keeper tells a planning policy how often a site may be asked: the frontier's rate.
+// TestLimit holds that the keeper gives a planning policy the frontier's rate for a site.
 func TestLimit(t *testing.T) {
 	policy := &limited{Uniform: refresh.NewUniform()}
 	w := neighbourhood(t, 1, 100, policy, false)

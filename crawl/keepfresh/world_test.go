@@ -167,7 +167,7 @@ func (w *world) pick() {
 	}
 }
 
-// fetchAll starts the requests that may start now, and returns when there may be one more.
+// fetchAll starts the requests that may start now. It returns when the next one may start.
 func (w *world) fetchAll() time.Time {
 	for {
 		if wake, paid := w.pacer.Take(w.now); !paid {
@@ -260,7 +260,7 @@ func (w *world) set(s *webSite, words []string) {
 	}
 }
 
-// command carries out a line of a transcript and returns what it prints.
+// command carries out a line of a transcript and returns its output.
 func (w *world) command(line string) string {
 	words := strings.Fields(line)
 	switch words[0] {

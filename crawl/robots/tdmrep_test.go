@@ -8,8 +8,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestTDMRep holds that the first rule whose location matches a page decides about it. The second file is the example
-// of section 4.2 of the protocol.
+// TestTDMRep holds that the first matching rule decides about a page. The second file is the example of section 4.2 of
+// the protocol.
 func TestTDMRep(t *testing.T) {
 	const (
 		all    = `[{"location": "/", "tdm-reservation": 1}]`

@@ -12,7 +12,7 @@ import (
 
 const day = 86400.0
 
-// TestPolicies holds every policy that has a name to what package refresh promises.
+// TestPolicies holds every named policy to the promises of package refresh.
 func TestPolicies(t *testing.T) {
 	for _, name := range policies.Names() {
 		t.Run(name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func TestPublishedWebs(t *testing.T) {
 	}
 }
 
-// FuzzReadListed holds that a crawl can walk the web of every list that is read.
+// FuzzReadListed holds that if a list can be read, a crawl can walk its web.
 func FuzzReadListed(f *testing.F) {
 	f.Add("n 0 http://a.test/x\nn 1 http://a.test/\ne 0 1\ne 1 1\n")
 	f.Add("2 1\n1 http://a.test/\n2 http://b.test/\n1 2\n")
