@@ -29,7 +29,7 @@ func changesOf(t *testing.T, w *crawled.Web) string {
 	return server.URL
 }
 
-// stream opens the change feed and returns what gives the next line.
+// stream opens the change feed and returns a function that gives the next line.
 func stream(t *testing.T, address, query string) (next func() feed.Change, stop func()) {
 	t.Helper()
 	response, err := http.Get(address + "?" + query)

@@ -28,7 +28,7 @@ func (l *groups) Append(some []store.Group) error {
 	return nil
 }
 
-// TestPartialNode holds that a node which need not have all partitions does not tell its changes as those of the crawl.
+// TestPartialNode holds that a node without some partitions refuses the change feed: its changes are not the crawl's.
 func TestPartialNode(t *testing.T) {
 	s, err := store.Open("some", store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 2, Log: new(groups), Partial: true})
 	if err != nil {
@@ -43,8 +43,8 @@ func TestPartialNode(t *testing.T) {
 	}
 }
 
-// TestCursorOfAnotherNode holds that a cursor which one node of a cluster gave is good on another: this one waits until
-// it has followed as far, or says after a while that it has not.
+// TestCursorOfAnotherNode holds that a cursor of one node of a cluster is good on another. The other node waits until
+// it has followed as far. After a while it says that it has not.
 func TestCursorOfAnotherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := func(dir string, l *groups) *store.Store {

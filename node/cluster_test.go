@@ -139,8 +139,8 @@ func (m *member) owned() (n int) {
 	return n
 }
 
-// TestCluster has three nodes crawl a web, of which one is killed, one leaves and another joins. All pages are stored,
-// by every node that is left, and no host is asked by two at once, or too soon.
+// TestCluster has three nodes crawl a web. One is killed, one leaves and another joins. Every node that is left stores
+// all pages. No host gets requests from two nodes at once, or too soon.
 func TestCluster(t *testing.T) {
 	s := broker.JetStream(t)
 	web := newTestWeb(t, 9, 60)
@@ -252,7 +252,7 @@ func TestForgottenCapturesGo(t *testing.T) {
 	verify(t, one.options)
 }
 
-// far returns pages of two hosts whose partitions another node has, and waits until there are some.
+// far returns pages of two hosts whose partitions another node has. It waits until there are some.
 func (m *member) far(web *testWeb) (hosts []string) {
 	m.t.Helper()
 	within(m.t, "another node has hosts", func() bool {
@@ -280,8 +280,8 @@ func within(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestOrdersAcrossNodes gives orders to a node about pages of another, which has them carried out, and to all. An order
-// about a partition that no node has is refused.
+// TestOrdersAcrossNodes gives a node orders about pages of another node, and orders about all pages. The other node
+// carries them out. A node refuses an order about a partition that no node has.
 func TestOrdersAcrossNodes(t *testing.T) {
 	s := broker.JetStream(t)
 	web := newTestWeb(t, 8, 3)

@@ -17,7 +17,7 @@ import (
 // archiveAlone names, in the environment, the archive that TestViewAlone looks at on a machine without network.
 const archiveAlone = "FRESHET_TEST_ARCHIVE"
 
-// aloneSite is what TestViewAlone crawls; nothing answers there any more when the archive is looked at.
+// aloneSite is the site that TestViewAlone crawls. Its server is gone when the test views the archive.
 const aloneSite = "http://styled.test/"
 
 // TestViewAlone looks at a finished archive on a machine that has no network but itself: a page's history, two versions

@@ -58,7 +58,7 @@ func (b *browser) text(expression string) string {
 	return value
 }
 
-// press clicks on what a selector finds, in one go: a pane that is kept current may be drawn again at any moment.
+// press clicks on what a selector finds, in one step: a live pane may redraw at any moment.
 func (b *browser) press(selector string) {
 	b.t.Helper()
 	b.text(fmt.Sprintf("document.querySelector(%q).click()", selector))
@@ -76,8 +76,8 @@ func (b *browser) await(what string, holds func() bool) {
 	b.t.Fatalf("%s: not within half a minute; %s says %q", what, b.text("location.href"), b.text("document.body.innerText.slice(0, 2000)"))
 }
 
-// barriers returns what axe finds on the page that is open and takes for serious: what keeps people with a screen
-// reader, a keyboard or weak eyes from using it, in light or in dark.
+// barriers returns the serious findings of axe on the open page, in light or in dark: things that keep people with a
+// screen reader, a keyboard or weak eyes from using the page.
 func (b *browser) barriers(scheme string) string {
 	b.t.Helper()
 	program, err := os.ReadFile("../../internal/oracle/node_modules/axe-core/axe.min.js")
@@ -133,8 +133,8 @@ func (b *browser) confined(path string) {
 	}
 }
 
-// byKeyboard holds that a page of the window is used without a mouse: the first key leads past the heads, the next ones
-// to each thing in turn, which shows that it has the focus, and the slash to the search.
+// byKeyboard holds that a page of the window works without a mouse. The first key leads past the heads. The next ones
+// lead to each element in turn, and each shows that it has the focus. The slash leads to the search.
 func (b *browser) byKeyboard(path string) {
 	b.t.Helper()
 	active := func(property string) string { return b.text("document.activeElement." + property) }
@@ -159,8 +159,8 @@ func (b *browser) byKeyboard(path string) {
 	b.text("document.activeElement.blur()")
 }
 
-// inspect holds that a page of the window fits on a screen and on a phone, that it is confined and used by keyboard,
-// and that axe finds nothing serious in it, in light and in dark. It keeps pictures.
+// inspect holds that a page of the window fits on a screen and on a phone, is confined, and works by keyboard. It
+// holds that axe finds nothing serious in the page, in light and in dark. It keeps pictures.
 func (b *browser) inspect(at, path string) {
 	b.t.Helper()
 	name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-").Replace(path), "-")

@@ -9,8 +9,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestPrintTroubles holds that a partition is told of that no node can load, and one that stays where it is since
-// another node cannot load it.
+// TestPrintTroubles holds that the command reports a partition that no node can load. It also reports a partition that
+// stays where it is because another node cannot load it.
 func TestPrintTroubles(t *testing.T) {
 	var out strings.Builder
 	lacking := func(node, health string, p weburl.Partition) cluster.Member {

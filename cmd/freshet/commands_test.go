@@ -18,17 +18,17 @@ import (
 	"freshet/cmd/freshet/command"
 )
 
-// TestCommandsRun runs every command that a page names, in a block or within a sentence. What stands in a block
-// fenced as sh is left to internal/e2e, which runs those of the README, the tutorials and the how-to pages as they
-// stand; another page may have none.
+// TestCommandsRun runs every command that a page names, in a block or within a sentence. It leaves blocks fenced as sh
+// to internal/e2e, which runs those of the README, the tutorials and the how-to pages. No other page may have such a
+// block.
 //
-// A command of freshet runs in a folder with a small crawl, a daemon and small files of the names that pages use.
-// Words in capitals are replaced by what they stand for (placeholders), a command that is named without what it
-// needs is given it, and what would take long is made short (forms; the experiments' own Quick, and smaller).
-// Flags that the quick form has take its values, which TestCommandsOfDocs alone holds to be such as the flag takes;
-// all others stand as the page has them. TestProgramsOfDocs says how other programs are held.
+// A command of freshet runs in a folder with a small crawl, a daemon and small files with the names that pages use.
+// The table placeholders gives words in capitals a value. The table forms adds missing arguments and makes long runs
+// short; experiments have a Quick form of their own. A flag of the quick form takes the place of the page's flag, so
+// only TestCommandsOfDocs checks the page's value. All other flags stand as the page has them. TestProgramsOfDocs
+// checks the commands of other programs.
 //
-// A command that is not known to these tables runs as it stands, and fails the test if it fails or does not end.
+// A command that these tables do not have runs as it stands. The test fails if the command fails or does not end.
 func TestCommandsRun(t *testing.T) {
 	commands := commandsOf(t)
 	address := scene(t)
@@ -58,12 +58,12 @@ func TestCommandsRun(t *testing.T) {
 	}
 }
 
-// placeholders are what words in capitals stand for; ADDR is the daemon's address.
+// placeholders gives a value to each word in capitals. ADDR is the daemon's address.
 var placeholders = map[string]string{
 	"COMMAND": "crawl", "CURSOR": "start", "DIR": "folder", "FILE": "file", "HOST": "other.test", "NAME": "queue", "S": "0.05", "URL": "http://site.test/", "V": "0.1", "WORDS": "page",
 }
 
-// form is what makes a command quick, or whole: the flags take the place of those of the same name.
+// form makes a command quick, or complete: its flags replace the command's flags of the same name.
 type form struct {
 	args string
 	code int // the exit code wanted
@@ -126,7 +126,7 @@ var smaller = map[string]string{
 	"wolf-mixture":      "--pages=100 --intervals=10 --scored=5 --seeds=1",
 }
 
-// quickForm returns the arguments with which a command of freshet is run, and the exit code wanted.
+// quickForm returns the arguments that run a command of freshet quickly, and the exit code wanted.
 func quickForm(t *testing.T, words []string, address string) (args []string, code int) {
 	t.Helper()
 	line, known := strings.Join(words, " ")+" ", ""
@@ -182,8 +182,8 @@ func instead(t *testing.T, args, others []string) (all []string) {
 	return append(all, others...)
 }
 
-// scene makes, in the folder that the test changes to, what commands run upon, and returns the address of a daemon
-// that keeps a crawl in served.
+// scene changes to a new folder and puts there what commands need: files, a small crawl, settings. It returns the
+// address of a daemon that keeps a crawl in the folder served.
 func scene(t *testing.T) (address string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -63,8 +63,8 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// TestCommandsOfDocs holds that every command that a page names is one, with flags that it has and values that
-// they take; a value in capitals stands for another. TestCommandsRun runs them.
+// TestCommandsOfDocs holds that every command that a page names exists and has the flags that the page gives it. The
+// flags take the values; a value in capitals is a placeholder. TestCommandsRun runs the commands.
 func TestCommandsOfDocs(t *testing.T) {
 	var (
 		command     = regexp.MustCompile("(?m)(?:^ *|`|\\$\\()freshet( [^`\n|>&;#)]*)")
@@ -121,8 +121,8 @@ func pagesOf(t *testing.T) (pages []page) {
 	return pages
 }
 
-// TestManPages holds that there is one for every command that help shows, and none with a line that
-// roff would take for its own.
+// TestManPages holds that every command that help shows has a man page. No man page has a line that roff would take
+// for a request.
 func TestManPages(t *testing.T) {
 	dir := t.TempDir()
 	if err := writeManPages(dir, newRoot()); err != nil {
@@ -162,7 +162,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestDeploy holds that what starts freshet in deploy/ starts a command that there is, with its flags.
+// TestDeploy holds that the files of deploy/ start commands that exist, with flags that they have.
 func TestDeploy(t *testing.T) {
 	lines := map[string]*regexp.Regexp{
 		"freshet.service": regexp.MustCompile(`(?m)^ExecStart=\S+/freshet (.*)$`),

@@ -22,7 +22,7 @@ import (
 	"freshet/node"
 )
 
-// slowSite is a site whose home page is answered when the test says so.
+// slowSite is a site that answers for its home page only when the test says so.
 type slowSite struct {
 	*httptest.Server
 	asked   chan struct{} // gets a token when the home page is asked for
@@ -133,8 +133,8 @@ func slowCrawl(t *testing.T, site *slowSite, data string) *process {
 	return p
 }
 
-// TestInterrupt holds that after the first signal the requests in flight end and are stored. Meanwhile others can
-// read the directory, whose path is too long for a socket, but not use it.
+// TestInterrupt holds that after the first signal the crawl finishes and stores the requests in flight. Meanwhile
+// others can read the directory but not use it. The directory's path is too long for a socket.
 func TestInterrupt(t *testing.T) {
 	site := newSlowSite(t)
 	data := filepath.Join(t.TempDir(), strings.Repeat("long/", 40), "data")
@@ -180,8 +180,8 @@ func TestInterrupt(t *testing.T) {
 	freshet(t, 0, "verify", "--data", data)
 }
 
-// TestInterruptTwice holds that the second signal abandons the requests in flight, whose pages stay queued. This is
-// not a clean stop, even if the directory is opened in between to read or to repair it.
+// TestInterruptTwice holds that the second signal abandons the requests in flight and leaves their pages queued. The
+// stop does not count as clean, even if somebody opens the directory in between to read or to repair it.
 func TestInterruptTwice(t *testing.T) {
 	site := newSlowSite(t)
 	data := filepath.Join(t.TempDir(), "data")

@@ -15,17 +15,18 @@ import (
 	"testing"
 )
 
-// TestProgramsOfDocs holds the commands of other programs that pages name. How depends on what they cost:
+// TestProgramsOfDocs checks the commands of other programs that pages name. The check depends on what the command
+// costs:
 //
-//   - go test with -bench runs each benchmark once, if that takes seconds; else (costly) its name, packages and flags
-//     are held to exist. That they compile, go test ./... shows.
-//   - go test without -bench names tests, which run with all others: they are held to exist.
-//   - make tells what it would do; alone it runs.
-//   - A script below bench is read by bash, which finds what is no shell, and the flags handed on are held to exist;
-//     those that need no other crawler run (scripts).
-//   - bench SUBCOMMAND, of a module of its own that is not built here, is held to be one, and go run -C bench . too,
-//     with its flags.
-//   - What others wrote, and what needs the open network, is not run (others).
+//   - go test with -bench: the test runs each benchmark once, if that takes seconds. For the others (costly) it
+//     checks that the name, the packages and the flags exist. go test ./... shows that they compile.
+//   - go test without -bench: the test checks that the named tests exist. They run with all others.
+//   - make: a dry run. make alone runs.
+//   - A script below bench: bash parses it, and its runner must know the flags. Scripts that need no other crawler
+//     run (scripts).
+//   - bench SUBCOMMAND and go run -C bench .: the subcommand and the flags must exist. The module bench is not built
+//     here.
+//   - Programs that are not ours, and those that need the open network: not run (others).
 func TestProgramsOfDocs(t *testing.T) {
 	seen := map[string]bool{}
 	bin := t.TempDir()
@@ -94,8 +95,8 @@ func TestCommandsOfComments(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTexts holds that each command of freshet that the program itself names, in help, errors and log lines,
-// is one, and has the flags that follow its name.
+// TestCommandsOfTexts checks the commands of freshet that the program itself names, in help, errors and log lines.
+// Each exists and has the flags that follow its name.
 func TestCommandsOfTexts(t *testing.T) {
 	named := regexp.MustCompile(`freshet((?: [a-z]+)+)((?: --[a-z-]+)*)`)
 	found := 0
@@ -135,7 +136,7 @@ func TestCommandsOfTexts(t *testing.T) {
 	}
 }
 
-// noCommands begin texts of the program in which a word after its name is no command.
+// noCommands lists beginnings of the program's texts in which a word after freshet is not a command.
 var noCommands = []string{"freshet https", "freshet or", "freshet partition", "freshet said"}
 
 // wordsOf returns the words of a command, without quotes.
@@ -147,7 +148,8 @@ func wordsOf(command string) []string {
 	return words
 }
 
-// others begin what is not run: programs that are not ours, most of them to be asked over the open network.
+// others lists beginnings of commands that the test does not run: those of programs that are not ours. Most need the
+// open network.
 var others = []string{
 	"apt-get install ", // the peers of bench
 	"curl -d hub.mode=subscribe ",
@@ -160,7 +162,7 @@ func isOthers(text string) bool {
 	return slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(text, other) })
 }
 
-// costly are the benchmarks, by their folder and what -bench says, that take from ten seconds to hours even once.
+// costly lists the benchmarks that take from ten seconds to hours even for one run: their folder and what -bench says.
 var costly = []string{
 	"allocate HundredMillion", "allocate Mixture/algorithm=multiplier",
 	"bench/cache .", // and needs modules that are not ours
@@ -174,7 +176,7 @@ var costly = []string{
 	"store Commit",
 }
 
-// scripts are the arguments with which a script below bench is quick.
+// scripts has the arguments that make a script below bench quick.
 var scripts = map[string]string{
 	"bench/panes.sh":  "3",
 	"bench/replay.sh": "page-updates.csv.gz results uniform 0.01",
@@ -222,8 +224,8 @@ func checkBench(t *testing.T, command namedCommand, name string, args []string) 
 	}
 }
 
-// checkScript holds that bash reads the script, that its runner has the flags that are handed on to it, and that it
-// does its work, if it is one that needs no other crawler. It does it on this program, if that is built by now.
+// checkScript holds that bash parses the script and that its runner knows the flags. It runs the script if the script
+// needs no other crawler. The script uses this program if the test has built it by now.
 func checkScript(t *testing.T, command namedCommand, program string) {
 	t.Helper()
 	script, err := filepath.Abs(filepath.Join("..", "..", command.words[0]))
@@ -266,8 +268,8 @@ type goTest struct {
 // looked up in it.
 var valued = []string{"C", "bench", "benchtime", "count", "run", "timeout"}
 
-// goTestOf reads the words after go test. A package's own flag is taken to have no value; the word after it is then
-// looked up as a package, and is none, unless it begins with a dash.
+// goTestOf reads the words after go test. It assumes that a package's own flag has no value. If one has, checkNames
+// looks up the value as a package and fails, unless the value begins with a dash.
 func goTestOf(words []string) (g goTest) {
 	base := ""
 	for i := 0; i < len(words); i++ {
@@ -292,7 +294,7 @@ func goTestOf(words []string) (g goTest) {
 	return g
 }
 
-// checkGoTest holds that what the command names is there, and runs its benchmarks once unless they are costly.
+// checkGoTest holds that everything the command names exists. It runs the benchmarks once unless they are costly.
 func checkGoTest(t *testing.T, command namedCommand) {
 	t.Helper()
 	asked := goTestOf(command.words[2:])
@@ -402,11 +404,11 @@ type namedCommand struct {
 	words      []string // the program's name first; without quotes, redirections, pipes and comments
 }
 
-// program tells a command by the program that it begins with, after what is set for it.
+// program matches a command by the program that it begins with, after its settings of variables.
 var program = regexp.MustCompile(`^((?:[A-Z_]+=\S* )*)(freshet|go|make|bench|bench/\w+\.sh|scripts/\w+|apt-get|curl|git|npm|wget)( .*)?$`)
 
-// commandsOf returns the commands that pages name, within sentences and in blocks other than those fenced as sh, which
-// no page may have but those that internal/e2e runs. Those of docs/commands.md are left out: they are the examples of
+// commandsOf returns the commands that pages name, within sentences and in blocks. It leaves out blocks fenced as sh:
+// only pages that internal/e2e runs may have them. It leaves out docs/commands.md too, whose examples are those of
 // help.
 func commandsOf(t *testing.T) (commands []namedCommand) {
 	t.Helper()

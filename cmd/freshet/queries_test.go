@@ -72,7 +72,7 @@ func TestClicksOfADaemon(t *testing.T) {
 	}
 }
 
-// users search a crawled web and click, by a model that is known.
+// users search a crawled web and click, by a known model.
 type users struct {
 	t       *testing.T
 	handler http.Handler
@@ -154,7 +154,7 @@ func (u *users) one(n int, rng *rand.Rand) {
 	}
 }
 
-// weights returns by URL how many of those who search click a page: eq. 8 of Wolf et al. without d.
+// weights returns, by URL, the share of searches that click a page: eq. 8 of Wolf et al. without d.
 func (u *users) weights() map[string]float64 {
 	of := map[string]float64{}
 	for i, word := range u.words {
@@ -174,9 +174,9 @@ const (
 	circleDays               = 30
 )
 
-// TestCircle closes the circle: people search the own search and click; what is learned of it is what pages are worth
-// to them; and a crawl that goes by it embarrasses as much less often than one to which all pages are alike as the
-// allocation of crawls says. Time is virtual.
+// TestCircle closes the circle. People search our own search and click. The log of clicks tells what each page is
+// worth. A crawl by these weights embarrasses less often than a crawl that weighs all pages alike, by the ratio that
+// the allocation predicts. Time is virtual.
 func TestCircle(t *testing.T) {
 	web := crawled.New(t, circleSites, circlePages)
 	words := fillWeb(web)
@@ -205,7 +205,7 @@ func TestCircle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A stale copy that is clicked is taken to embarrass every other time: the log cannot tell.
+	// The model counts an embarrassment for every other click on a stale copy: the log cannot tell.
 	truth := people.weights()
 	const perDay = circleUsers / circleDays / 2.0
 	urls := allURLs(t)
@@ -280,7 +280,7 @@ func newCircleCrawl(urls []weburl.URL, worth func(weburl.URL) float64) *circleCr
 	return c
 }
 
-// stale returns the share of the time for which a copy is stale that is made so often, at even distances: Wolf et al.,
+// stale returns the share of the time in which a page's copy is stale if crawls come at even distances: Wolf et al.,
 // eq. 14.
 func (c *circleCrawl) stale(i, crawls int) float64 {
 	u := c.rates[i] * allocatedDays / float64(crawls+1)

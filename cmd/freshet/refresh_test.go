@@ -11,7 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestWeightsSetting holds what each kind of --weights gives a page that it knows and one that it does not.
+// TestWeightsSetting holds the weight that each kind of --weights gives a page that it knows and a page that it does
+// not.
 func TestWeightsSetting(t *testing.T) {
 	dir := t.TempDir()
 	table, log, empty := filepath.Join(dir, "weights.csv"), filepath.Join(dir, "log.csv"), filepath.Join(dir, "empty.csv")

@@ -26,7 +26,7 @@ func ownFont(t *testing.T) string {
 	return string(font)
 }
 
-// styledSite is a site whose page has its looks through sheets that ask for sheets, pictures and a font.
+// styledSite is a site with a page whose style sheets load sheets, pictures and a font.
 func styledSite(t *testing.T) *httptest.Server {
 	t.Helper()
 	square := func(colour string) string {

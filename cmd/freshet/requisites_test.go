@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// needyWeb is a site whose pages have requisites on the site and on another host, which also has other pages. It
-// records requests.
+// needyWeb is a site whose pages have requisites on the site and on another host. The other host also has other pages.
+// needyWeb records requests.
 type needyWeb struct {
 	*httptest.Server
 	mu    sync.Mutex

@@ -30,15 +30,15 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the scripts of testdata/script, which fix what people and programs type and what
-// they are told: flags, exit codes, both streams. Beside testscript's own commands they have
+// TestScripts runs the scripts of testdata/script. They fix what people and programs type and what freshet tells them:
+// flags, exit codes, both streams. The scripts have these commands in addition to testscript's own:
 //
-//	exits CODE freshet ARG…   the exit code, whatever it is
-//	awaits FILE               until there is one
+//	exits CODE freshet ARG…   wants the exit code
+//	awaits FILE               waits until the file exists
 //	damage DIR                zeroes the middle third of every file of a folder
 //
-// and in each one's folder web.yaml, the settings for a crawl of http://site.test/ (see smallWeb), and the variables
-// WEB, the address of its server, and CLOSED, one at which nobody listens.
+// Each script's folder has web.yaml, the settings for a crawl of http://site.test/ (see smallWeb). The variable WEB is
+// the address of its server. CLOSED is an address on which nobody listens.
 func TestScripts(t *testing.T) {
 	web := httptest.NewServer(smallWeb())
 	t.Cleanup(web.Close)
@@ -102,10 +102,9 @@ func damage(script *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that
-// redirects. Beside it there are sites that go wrong: forbids.test lets no one in but friend, the robots.txt of
-// broken.test is out of order, locked.test forbids all by its answers, ring.test redirects to itself, and packed.test
-// has a page of 5 MiB in a few kilobytes.
+// smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that redirects. Other
+// sites go wrong. forbids.test lets only friend in. broken.test has a robots.txt that is out of order. locked.test
+// forbids all by its answers. ring.test redirects to itself. packed.test has a page of 5 MiB in a few kilobytes.
 func smallWeb() http.Handler {
 	mux := http.NewServeMux()
 	says := func(pattern string, status int, text string) {

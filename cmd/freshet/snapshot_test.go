@@ -22,9 +22,9 @@ import (
 	"freshet/weburl"
 )
 
-// TestSnapshotCrash has a running crawl make a snapshot, asked for at its socket, and cuts the power at every
-// write and sync meanwhile, the crawl's own included. Whatever is left, the directory is whole; the snapshot
-// is there, and can be restored, or it is not, and can be made.
+// TestSnapshotCrash asks a running crawl for a snapshot at its socket. It cuts the power at every write and sync
+// meanwhile, the crawl's own included. After each cut the directory is whole. Either the snapshot exists and restores,
+// or it does not exist and can be made.
 func TestSnapshotCrash(t *testing.T) {
 	web := httptest.NewServer(smallWeb())
 	t.Cleanup(web.Close)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A file of ten gigabytes that is no table is refused after the first megabytes: with the quote of a field
-// that nothing closes, and without line ends.
+// The command refuses a file of ten gigabytes that is no table after the first megabytes. One file opens a quoted
+// field and never closes it; another has no line ends.
 func TestTenGigabytes(t *testing.T) {
 	for _, test := range []struct {
 		name, command, flag, begin, want string

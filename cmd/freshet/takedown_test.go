@@ -34,9 +34,9 @@ func takeDownWeb() http.Handler {
 	return mux
 }
 
-// TestTakeDownServed takes a page down in a daemon that serves it to readers and to a mirror that follows. Then
-// nobody gets any of it, it is in no file of the directory or the mirror, also once the daemon has ended, and no
-// export has it.
+// TestTakeDownServed takes a page down in a daemon that serves it to readers and to a mirror that follows. Then nobody
+// gets any of it. No file of the directory or the mirror has any of it, also after the daemon has ended. No export has
+// it.
 func TestTakeDownServed(t *testing.T) {
 	web := httptest.NewServer(takeDownWeb())
 	t.Cleanup(web.Close)
@@ -103,7 +103,7 @@ func TestTakeDownServed(t *testing.T) {
 	}
 }
 
-// takeDownPaths are all the paths at which the page of TestTakeDownServed, or anything of it, could be served.
+// takeDownPaths are all paths that could serve the page of TestTakeDownServed, or any part of it.
 var takeDownPaths = []string{
 	"/web/20260131120000/http://site.test/a.html", "/web/20260131120000id_/http://site.test/a.html",
 	"/timegate/http://site.test/a.html", "/timemap/link/http://site.test/a.html",
@@ -142,7 +142,7 @@ func await(t *testing.T, what string, is func() bool) {
 	t.Fatalf("it never came that %s", what)
 }
 
-// TestSnapshotReaderKilled kills the reader of a snapshot in the midst of it: nothing of it stays.
+// TestSnapshotReaderKilled kills the reader of a snapshot in the middle. Nothing of the snapshot stays.
 func TestSnapshotReaderKilled(t *testing.T) {
 	web := httptest.NewServer(smallWeb())
 	t.Cleanup(web.Close)

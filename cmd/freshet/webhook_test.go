@@ -35,8 +35,7 @@ func TestHookTransport(t *testing.T) {
 	}
 }
 
-// TestHookNamesThatTurnInwards holds that a name whose addresses are private is not connected to, whichever kind of
-// private address it is.
+// TestHookNamesThatTurnInwards holds that the daemon does not connect to a name with private addresses, of any kind.
 func TestHookNamesThatTurnInwards(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))

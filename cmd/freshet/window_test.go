@@ -24,7 +24,7 @@ import (
 // megabyte.
 var hostileTitle = "</title><script>window.broken=1</script><img src=x onerror=window.broken=1>\u202e\u2066" + strings.Repeat("w", 1<<20)
 
-// endlessSite is a site whose every page leads to more, and whose home page is another each time. It counts requests.
+// endlessSite is a site where every page leads to more and the home page changes each time. It counts requests.
 func endlessSite(t *testing.T) (site *httptest.Server, requests *atomic.Int64) {
 	requests = new(atomic.Int64)
 	site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func endlessSite(t *testing.T) (site *httptest.Server, requests *atomic.Int64) {
 	return site, requests
 }
 
-// TestSignInInBrowser signs in as those who steer and as those who look do, sees a page as it was, and signs out.
+// TestSignInInBrowser signs in with each role, to steer and to look. It views a page as it was, and signs out.
 func TestSignInInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	site := styledSite(t)

@@ -16,8 +16,9 @@ import (
 	"freshet/internal/remains"
 )
 
-// TestWithdrawnServed has a page ask that no copy be shown, while a daemon serves it to readers and to a mirror. Then
-// nobody is given its body, and no export has it unless it is asked for. Once the page allows it again it is served.
+// TestWithdrawnServed has a page forbid copies while a daemon serves it to readers and to a mirror. Then nobody gets
+// its body, and no export has it unless the caller asks for it. The daemon serves the page again when the page allows
+// it.
 func TestWithdrawnServed(t *testing.T) {
 	var noArchive atomic.Bool
 	mux := http.NewServeMux()

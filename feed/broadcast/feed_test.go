@@ -63,7 +63,7 @@ func serveFeed(t *testing.T, w *crawled.Web, o broadcast.Options) (*broadcast.Se
 	return feed, server.URL
 }
 
-// subscriber is a mirror that is being kept.
+// subscriber is a mirror that the feed keeps fresh.
 type subscriber struct {
 	t       *testing.T
 	o       mirror.Options
@@ -409,8 +409,8 @@ func TestLiars(t *testing.T) {
 		}
 		response.Body.Close()
 	}
-	// These stay: one claims to have everything and has nothing, one to have it up to now, one has what
-	// nobody sent.
+	// These clients stay. One claims to have everything and has nothing. One claims bodies that nobody sent. One
+	// claims to have everything up to now.
 	claims := []broadcast.Subscription{{Have: map[string]string{}}, {Have: map[string]string{}}, {}}
 	for page := range 3 {
 		row, _, err := w.Store().PageOf(parse(t, crawled.URL(0, page)))
@@ -447,8 +447,8 @@ func TestLiars(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// TestTokens holds that the feed gives nothing without the token, or with a token that is no longer valid,
-// and that a client says so instead of trying for ever.
+// TestTokens holds that the feed gives nothing without the token, or with a token that is no longer valid. The client
+// then reports it instead of trying forever.
 func TestTokens(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	feed, stop := startFeed(t, w, broadcast.Options{})
@@ -538,7 +538,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestMetrics holds that a scrape shows the feed, if there is one.
+// TestMetrics holds that a scrape shows the feed, if the daemon has one.
 func TestMetrics(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	feed, address := serveFeed(t, w, broadcast.Options{})
@@ -563,7 +563,7 @@ func TestMetrics(t *testing.T) {
 	mirror.stop()
 }
 
-// TestTooMany holds that those who come when all places are taken are refused for now, and those who are in stay.
+// TestTooMany holds that the feed refuses new clients for now when all places are taken. Clients with a place stay.
 func TestTooMany(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	_, address := serveFeed(t, w, broadcast.Options{MaxClients: 1})
@@ -581,8 +581,8 @@ func TestTooMany(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// TestTooManyBeforeAdmission holds that who has sent half a subscription takes a place, that whoever comes then is
-// refused unread, and that the place is free again when the connection ends.
+// TestTooManyBeforeAdmission holds that a client with half a subscription takes a place. The feed then refuses others
+// without reading their subscriptions. The place is free again when the connection ends.
 func TestTooManyBeforeAdmission(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	_, address := serveFeed(t, w, broadcast.Options{MaxClients: 1})

@@ -51,7 +51,7 @@ type antenna struct {
 	closed         chan struct{}
 }
 
-// listen returns what joins the ether by a bad antenna.
+// listen returns a function that joins the ether through a bad antenna.
 func (e *ether) listen(seed uint64, loss, altering, overtaking float64) func(string) (net.PacketConn, error) {
 	return func(string) (net.PacketConn, error) {
 		a := &antenna{

@@ -24,11 +24,11 @@ import (
 	"freshet/internal/crawled"
 )
 
-// wireRole says, in the environment, which part a process of TestMulticastOnTheWire plays.
+// wireRole names the environment variable with the part that a process of TestMulticastOnTheWire plays.
 const wireRole = "FRESHET_TEST_WIRE"
 
-// The wire of TestMulticastOnTheWire: two cables between two network namespaces, one for HTTP and one for
-// the multicast alone, so that what is on it can be counted.
+// TestMulticastOnTheWire uses two cables between two network namespaces: one for HTTP and one for the multicast alone,
+// so that the test can count its datagrams.
 const (
 	receivers   = 50
 	wireGroup   = "239.255.83.50:8352"
@@ -38,9 +38,9 @@ const (
 	wireChanges = 3
 )
 
-// TestMulticastOnTheWire keeps 50 mirrors by real multicast, between two network namespaces that it makes: the
-// wire carries each datagram once, a tenth of which each receiver loses for itself; erasure coding brings
-// nearly all of that back, HTTP the rest.
+// TestMulticastOnTheWire keeps 50 mirrors by real multicast, between two network namespaces that it makes. The wire
+// carries each datagram once. Each receiver loses a tenth of the datagrams. Erasure coding recovers nearly all of
+// that; HTTP recovers the rest.
 func TestMulticastOnTheWire(t *testing.T) {
 	switch os.Getenv(wireRole) {
 	case "server":

@@ -17,7 +17,7 @@ import (
 
 var errKilled = errors.New("killed")
 
-// mortal is a disk whose program is killed before its change number left, and in the middle of a write.
+// mortal is a disk whose program dies after a number of changes, left. It may die in the middle of a write.
 type mortal struct {
 	disk
 	left *int
@@ -104,7 +104,7 @@ func news(f *folder, since, state int) []*broadcast.Message {
 	return append(messages, &broadcast.Message{Cursor: fmt.Sprint(state)})
 }
 
-// follow brings a mirror from where it is to a state.
+// follow brings a mirror from its present state to another.
 func follow(dir string, state int, left *int) error {
 	f, err := openFolder(dir)
 	if err != nil {

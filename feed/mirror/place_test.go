@@ -50,8 +50,8 @@ func FuzzPlace(f *testing.F) {
 	})
 }
 
-// TestHostileServer holds that no server makes a client touch a file outside of its mirror, or keep a body
-// that is not its digest's.
+// TestHostileServer holds that no server makes a client touch a file outside of its mirror. The client keeps no body
+// that does not match its digest.
 func TestHostileServer(t *testing.T) {
 	outside := t.TempDir()
 	good := broadcast.Page{URL: "http://a.test/x/y", Body: []byte("evil")}

@@ -111,7 +111,7 @@ func discover(t *testing.T, address, capability string) string {
 	return ""
 }
 
-// readList returns the entries of a list, through its index if it is one, and its link "monitor".
+// readList returns the entries of a list and its link "monitor". It follows an index.
 func readList(t *testing.T, address string, most int) (entries []rsEntry, monitor string) {
 	t.Helper()
 	list := readSitemap(t, address)
@@ -180,8 +180,8 @@ func TestChangesByTime(t *testing.T) {
 	}
 }
 
-// TestChangesLeadToResources lets pages change at random: a resource list and the changes that its link
-// "monitor" leads to give the later resource list, and that is the page table's live pages.
+// TestChangesLeadToResources lets pages change at random. A resource list, with the changes behind its link "monitor",
+// gives the later resource list. The later list has the live pages of the page table.
 func TestChangesLeadToResources(t *testing.T) {
 	const sites, pages, most = 3, 4, 5
 	w := crawled.New(t, sites, pages)
@@ -221,8 +221,8 @@ func TestChangesLeadToResources(t *testing.T) {
 	}
 }
 
-// TestIndexStaysShort changes pages repeatedly. The index, whose parts are remembered, does not grow with the
-// changes.
+// TestIndexStaysShort changes pages repeatedly. The index does not grow with the changes, though the server remembers
+// its parts.
 func TestIndexStaysShort(t *testing.T) {
 	const pages, most = 4, 2
 	w := crawled.New(t, 1, pages)

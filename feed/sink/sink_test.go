@@ -33,7 +33,7 @@ import (
 	"freshet/internal/crawled"
 )
 
-// storeDir names, in the environment of a process of this test, the folder with which it is a server of NATS.
+// storeDir names an environment variable: the folder in which a process of this test is a NATS server.
 const storeDir = "FRESHET_TEST_STREAMS"
 
 func TestMain(m *testing.M) {
@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serveStreams is a server of NATS, at the port that it had before in this folder, until it is killed. It tells the
-// port.
+// serveStreams is a NATS server until it is killed. It keeps the port that it had before in this folder, and prints
+// it.
 func serveStreams(dir string) {
 	port := server.RANDOM_PORT
 	kept := filepath.Join(dir, "port")
@@ -69,7 +69,7 @@ func serveStreams(dir string) {
 	s.WaitForShutdown()
 }
 
-// copyOf is what one who is handed documents has: the texts of the pages, and of each page the largest position.
+// copyOf is the state of a receiver of documents: the texts of the pages, and the largest position of each page.
 type copyOf struct {
 	texts     map[string]string
 	positions map[string]uint64
@@ -88,8 +88,8 @@ func (c *copyOf) take(url string, position uint64, text string, deleted bool) {
 	}
 }
 
-// A place receives a test's documents. It can make a new target, as after a restart of the process, and list what it
-// has.
+// A place receives a test's documents. It can make a new target, as after a restart of the process, and list its
+// content.
 type place struct {
 	open func() sink.Target
 	copy func() *copyOf
@@ -97,7 +97,7 @@ type place struct {
 	hurt func(random *rand.Rand)
 }
 
-// options are of a sink in a folder whose clock runs a hundred times as fast, so that waits are short.
+// options are those of a sink in a folder. Its clock runs a hundred times as fast, so waits are short.
 func options(w *crawled.Web, fs vfs.FS, target sink.Target) sink.Options {
 	return sink.Options{Name: "test", Target: target, Store: w.Store(), Bell: &w.Bell, Clock: clock.New(time.Unix(1.8e9, 0), 100), Logger: slog.New(slog.DiscardHandler),
 		FS: fs, Dir: "sink"}
@@ -192,7 +192,8 @@ func follow(t *testing.T, p place) {
 	t.Logf("the sink was killed %d times, its place was hurt %d times", round, hurts)
 }
 
-// TestSpare holds that a sink beside a crawl rests after each batch, and one whose crawl has ended does not.
+// TestSpare holds that a sink rests after each batch while the crawl runs, and does not rest after the crawl has
+// ended.
 func TestSpare(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	target, err := sink.NewFolder(t.TempDir(), clock.Real())
@@ -310,7 +311,7 @@ func TestFolderCompletesFiles(t *testing.T) {
 type searchServer struct {
 	t  *testing.T
 	mu sync.Mutex
-	// made tells whether the index is there; harm is what happens to the next requests.
+	// made tells whether the index exists. harm tells what happens to the next requests.
 	made bool
 	harm []string
 	copy *copyOf
@@ -517,8 +518,8 @@ func TestLockedIndex(t *testing.T) {
 	}
 }
 
-// cut is a target that ends its sink when it is put a second batch. pages has the pages that it took, cleared how often
-// it was told that all come again.
+// cut is a target that ends its sink when it receives a second batch. pages has the pages that it took. cleared counts
+// how often the sink told it that all pages come again.
 type cut struct {
 	end     func()
 	pages   map[string]bool
@@ -669,7 +670,7 @@ type streams struct {
 	running *exec.Cmd
 }
 
-// newStreams begins a server, which the test's end ends.
+// newStreams starts a server. The end of the test stops it.
 func newStreams(t *testing.T) *streams {
 	b := &streams{t: t, dir: t.TempDir()}
 	t.Cleanup(func() { b.kill() })
@@ -736,8 +737,8 @@ func (b *streams) events(name string) (all []*jetstream.RawStreamMsg) {
 	return all
 }
 
-// TestStreamOfSeveral holds that a stream has the changes of several crawls, also of the same page with the same
-// position, and what comes twice of one of them once.
+// TestStreamOfSeveral holds that a stream has the changes of several crawls, also of the same page at the same
+// position. A change that comes twice from one crawl is in the stream once.
 func TestStreamOfSeveral(t *testing.T) {
 	b := newStreams(t)
 	fs := vfs.NewMem()
@@ -779,7 +780,7 @@ func TestStreamOfSeveral(t *testing.T) {
 	}
 }
 
-// TestStream hands changes to a real server of NATS, which is killed and started meanwhile.
+// TestStream sends changes to a real NATS server. The test kills and starts the server meanwhile.
 func TestStream(t *testing.T) {
 	b := newStreams(t)
 	follow(t, place{

@@ -92,7 +92,7 @@ func (r *receiver) await(holds func(attempts int, lines []feed.Change) bool) {
 	}
 }
 
-// awaitKinds waits until a page's changes were told of, the last of them of that kind.
+// awaitKind waits until the page's last delivered change is of the kind.
 func (r *receiver) awaitKind(url, kind string) {
 	r.await(func(_ int, lines []feed.Change) bool {
 		last := ""
@@ -105,7 +105,7 @@ func (r *receiver) awaitKind(url, kind string) {
 	})
 }
 
-// tell lets hooks be told of a world until stop, by a clock on which an hour takes a third of a second.
+// tell delivers a world's changes to hooks until stop. On its clock an hour takes a third of a second.
 func tell(t *testing.T, w *crawled.Web, fs vfs.FS, receivers ...*receiver) (stop func()) {
 	t.Helper()
 	_, stop = tellBy(t, w, fs, clock.New(time.Unix(1.8e9, 0), 1e4), receivers...)
@@ -321,7 +321,7 @@ func TestWebhookThatPanics(t *testing.T) {
 	r.awaitKind(crawled.URL(0, 2), "changed")
 }
 
-// TestWebhookThatLacksChanges has cursors that lead nowhere: the hook is told so, and then of what changes.
+// TestWebhookThatLacksChanges has cursors that lead nowhere. The hook first hears of that, and then of changes.
 func TestWebhookThatLacksChanges(t *testing.T) {
 	for name, cursor := range map[string]string{
 		"ahead of the log": feed.Cursor{9999, 9999, 9999, 9999}.String(),

@@ -39,8 +39,8 @@ var (
 	seeds     = flag.Uint64("cluster.seeds", 20, "how many there are")
 )
 
-// world is what the nodes of a simulated cluster share, in virtual time: servers that lose answers, tell late and can
-// be cut off, and the truth about who has which partition.
+// world is what the nodes of a simulated cluster share, in virtual time. Its servers lose answers, answer late and can
+// be cut off. It knows the truth: the nodes that have each partition.
 type world struct {
 	t     *testing.T
 	seed  uint64
@@ -100,7 +100,7 @@ func newWorld(t *testing.T, seed uint64, plant string) *world {
 	}
 }
 
-// fault notes that something is not as it must be. The world's lock is held.
+// fault notes that something is wrong. The caller holds the world's lock.
 func (w *world) fault(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if w.found == "" {
@@ -141,7 +141,7 @@ func (w *world) ask(ctx context.Context, node string) error {
 	return nil
 }
 
-// answer is the way back of an answer, on which it may be lost.
+// answer carries an answer back, and may lose it.
 func (w *world) answer(ctx context.Context) error {
 	if w.chance(50) {
 		<-ctx.Done()
@@ -150,8 +150,8 @@ func (w *world) answer(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// overtaken tells whether a request is one of the few that come to the servers when nobody waits for its answer any
-// more, and others have written meanwhile.
+// overtaken tells whether a request is late: it reaches the servers when nobody waits for its answer any more and
+// others have written meanwhile. Few requests are.
 func (w *world) overtaken(do func()) bool {
 	if !w.chance(200) {
 		return false
@@ -160,7 +160,7 @@ func (w *world) overtaken(do func()) bool {
 	return true
 }
 
-// entry is one of the bucket.
+// entry is an entry of the bucket.
 type entry struct {
 	jetstream.KeyValueEntry
 	key      string
@@ -211,7 +211,7 @@ func (b bucketOf) Update(ctx context.Context, key string, value []byte, behind u
 	return revision, b.answer(ctx)
 }
 
-// update is what a server does with the request.
+// update is the server's part of the request.
 func (b bucketOf) update(key string, value []byte, behind uint64) (uint64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -303,7 +303,7 @@ func (l logOf) try(ctx context.Context, p weburl.Partition, after log.Place, cha
 	return at, l.answer(ctx) == nil, nil
 }
 
-// append is what a server does with the request.
+// append is the server's part of the request.
 func (l logOf) append(p weburl.Partition, after log.Place, chain log.Chain, e log.Entry) (at log.Place, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -363,7 +363,7 @@ func (l logOf) Truncate(ctx context.Context, p weburl.Partition, at log.Place) e
 	return l.answer(ctx)
 }
 
-// truncate is what a server does with the request.
+// truncate is the server's part of the request.
 func (l logOf) truncate(p weburl.Partition, at log.Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -441,8 +441,8 @@ func (o objectsOf) Remove(ctx context.Context, name string) error {
 	return errors.Join(o.Store.Remove(ctx, name), o.answer(ctx))
 }
 
-// damage makes the last snapshot of a partition unreadable, if another one leads to the log. The one before stays
-// whole, since a truncation that relies on it may be under way.
+// damage makes the last snapshot of a partition unreadable, if another snapshot leads to the log. The one before stays
+// whole, since a truncation may rely on it.
 func (w *world) damage(p weburl.Partition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -482,7 +482,7 @@ type wireOf struct {
 	node string
 }
 
-// heard is what a node has subscribed to.
+// heard is a node's subscription.
 type heard struct {
 	w       wireOf
 	subject string
@@ -507,7 +507,7 @@ func (w wireOf) Subscribe(subject string, handle nats.MsgHandler) (subscription,
 	return h, nil
 }
 
-// Publish sends a message to those who hear it, or an answer to whoever waits for it.
+// Publish sends a message to its subscribers, or an answer to the node that waits for it.
 func (w wireOf) Publish(subject string, data []byte) error {
 	late, lost := w.upTo(20*time.Millisecond), w.chance(50)
 	w.mu.Lock()
@@ -612,8 +612,9 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 
 func (n *simulated) free() { <-n.own }
 
-// visit asks the hosts of all partitions that the node has, again and again. Now and then the whole process stands
-// still between the decision to ask and the request. What it does meanwhile about its lease, a real one does later.
+// visit asks the hosts of all the node's partitions, again and again. Now and then the whole process stands still
+// between the decision to ask and the request. The simulated node looks after its lease meanwhile; a real one does so
+// later.
 func (n *simulated) visit() {
 	for {
 		for p := range weburl.Partition(n.part.options.Partitions) {
@@ -633,7 +634,7 @@ func (n *simulated) visit() {
 	}
 }
 
-// standStill lets a while pass in which no server hears of the node. It returns false if the node is killed in it.
+// standStill lets time pass while no server hears of the node. It returns false if the test kills the node meanwhile.
 func (n *simulated) standStill() bool {
 	n.mu.Lock()
 	n.cut[n.name] = true
@@ -651,7 +652,7 @@ func (n *simulated) standStill() bool {
 	}
 }
 
-// asks holds that no other node has a partition whose hosts the node asks.
+// asks holds that only this node has the partition whose hosts it asks.
 func (n *simulated) asks(p weburl.Partition) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -914,7 +915,7 @@ func (n *simulated) Grant(g share.Grant, division uint64) {
 	n.grant, n.seen = g, division
 }
 
-// Obey carries out an order about a page, whose host names its partition, or a pause of all.
+// Obey carries out an order about a page, or a pause of all. The page's host names its partition.
 func (n *simulated) Obey(o crawl.Order) (crawl.Reply, error) {
 	n.own <- struct{}{}
 	defer n.free()
@@ -942,7 +943,7 @@ func partitionOf(u weburl.URL) (p weburl.Partition) {
 	return p
 }
 
-// order asks, through a node, for a page to be crawled, and holds that what is said to be done is done.
+// order asks, through a node, for a crawl of a page. It holds that an order is carried out if the answer says so.
 func (w *world) order(by *simulated, number, partitions int) {
 	p := weburl.Partition(w.upTo(time.Duration(partitions)))
 	u, err := weburl.Parse(fmt.Sprintf("http://p%d.test/%d", p, number))
@@ -1030,10 +1031,10 @@ func (n *simulated) end(orderly bool) {
 	_ = n.part.Close(ctx, orderly) // where the servers are cut off the lease runs out
 }
 
-// TestWorld simulates small clusters whose servers lose answers and tell late, and whose nodes are cut off, killed,
-// started again, stand still, and leave in order. No partition is ever crawled by two, and who has lost one asks its
-// hosts no more. Who takes one has all that was acknowledged. In the end, when all is well, each partition has a node
-// and all nodes have their share.
+// TestWorld simulates small clusters. Their servers lose answers and answer late. Their nodes lose the network, die,
+// start again, stand still, and leave in order. Two nodes never crawl one partition. A node that has lost a partition
+// stops asking its hosts. A node that takes one has every acknowledged write. In the end, when all is well, each
+// partition has a node and all nodes have their share.
 func TestWorld(t *testing.T) {
 	moved, obeyed, loads, behind, older, truncated := 0, 0, 0, 0, 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
@@ -1057,8 +1058,8 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// TestStepIsDecidedByAnEntry has another node take a partition between a node's decision to take it and its doing so.
-// The node has heard of it by then, and must not write behind the other's entry.
+// TestStepIsDecidedByAnEntry has a node decide to take a partition. Another node takes it first. The first node has
+// heard of that, and must not write behind the other's entry.
 func TestStepIsDecidedByAnEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, "")
@@ -1085,8 +1086,8 @@ func TestStepIsDecidedByAnEntry(t *testing.T) {
 	})
 }
 
-// TestPauseWaitsForWhoHasJoined has a node join of which another one has not been told when it pauses the crawl: the
-// pause is not over before the node has obeyed.
+// TestPauseWaitsForWhoHasJoined has a node join. Another node pauses the crawl before it hears of that. The pause is
+// not over before the new node has obeyed.
 func TestPauseWaitsForWhoHasJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, "")
@@ -1105,8 +1106,8 @@ func TestPauseWaitsForWhoHasJoined(t *testing.T) {
 	})
 }
 
-// TestFollowersTakeTurns holds that a node asks for the news of a bounded number of logs at once, that each has its
-// turn, and that one which it has not followed to its end yet need not wait.
+// TestFollowersTakeTurns holds that a node asks a bounded number of logs for news at once, and that each log has its
+// turn. A log that the node has not yet followed to its end need not wait.
 func TestFollowersTakeTurns(t *testing.T) {
 	const partitions = 10*mostAsked + 1
 	now := time.Now()
@@ -1155,7 +1156,7 @@ func TestStayEndsSnapshots(t *testing.T) {
 	})
 }
 
-// TestWorldPlants holds that TestWorld finds what is wrong with a cluster.
+// TestWorldPlants holds that TestWorld finds planted faults of a cluster.
 func TestWorldPlants(t *testing.T) {
 	const within = 100
 	for _, plant := range []string{"log-without-fence", "bucket-without-fence", "own-lease-ignored", "declared-dead-early", "group-not-applied", "lease-not-looked-at",
@@ -1263,7 +1264,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		for _, holders := range w.holders {
 			crawls = crawls || slices.Contains(holders, name)
 		}
-		// Each partition has a new page: a node has its even part of what all have, but for what rounding takes.
+		// Each partition has a new page. A node has its even part of all pages, but for rounding.
 		fresh, least := float64(n.grant.Requests)*n.grant.Discovery, 200/float64(len(nodes))-2
 		if seed%4 == 0 && !anyFailed(nodes) && (n.grant.Requests == 0 || crawls && fresh < least) {
 			w.fault("in the end %s has %d requests, %g of them for new pages", name, n.grant.Requests, fresh)
@@ -1286,7 +1287,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 	return w
 }
 
-// judgeLogs holds that nobody has written to a log but who had the partition.
+// judgeLogs holds that only the node with the partition has written to its log.
 func (w *world) judgeLogs() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -64,8 +64,8 @@ func TestGrow(t *testing.T) {
 	})
 }
 
-// TestTakenIsTold kills a node. When another has taken a partition of it, the third is told so once, at once: what it
-// has for the partition need not wait until it is tried again.
+// TestTakenIsTold kills a node. Another node takes one of its partitions. The third node hears so at once, and once:
+// what it has to send to the partition need not wait for the next try.
 func TestTakenIsTold(t *testing.T) {
 	const partitions = 16
 	synctest.Test(t, func(t *testing.T) {
@@ -102,9 +102,9 @@ func TestTakenIsTold(t *testing.T) {
 	})
 }
 
-// TestOneCannotBeLoaded has a new node join where the log of a partition begins later than its snapshots lead to. The
-// node takes all others that it is given, and the one that has the partition keeps it. Then that one loses its disk:
-// both say that they lack the partition, and one takes it when a snapshot is whole again.
+// TestOneCannotBeLoaded has a new node join. The log of one partition begins later than its snapshots reach. The new
+// node takes all others that it is given, and the old node keeps that one. Then the old node loses its disk. Both
+// nodes say that they lack the partition. One takes it when a snapshot is whole again.
 func TestOneCannotBeLoaded(t *testing.T) {
 	const partitions = 16
 	lost := weburl.Partition(slices.Index(Assign(partitions, []string{"a", "b"}), "b"))
@@ -158,7 +158,7 @@ func TestOneCannotBeLoaded(t *testing.T) {
 	})
 }
 
-// wantLacking holds that a node knows which nodes lack a partition, and no other one.
+// wantLacking holds that a node knows exactly the nodes that lack a partition.
 func wantLacking(t *testing.T, by *simulated, p weburl.Partition, nodes ...string) {
 	t.Helper()
 	var lacking []string
@@ -199,7 +199,7 @@ func leastMoves(partitions int, before, after []string) (n int) {
 	return (partitions / len(after)) * (len(after) - len(before))
 }
 
-// longestRest returns the longest time in which nobody has a partition, until it is told to stop.
+// longestRest returns the longest time in which a partition has no node. It watches until stop is closed.
 func (w *world) longestRest(partitions int, stop chan struct{}) (longest time.Duration) {
 	since := make([]time.Time, partitions)
 	for {
@@ -222,9 +222,9 @@ func (w *world) longestRest(partitions int, stop chan struct{}) (longest time.Du
 	}
 }
 
-// TestCopies has five nodes that keep one copy of each partition, or two. When a node has been away for long, and when
-// it is back, as many nodes have each again. Where there are two, a short absence has nobody copy anything. All learn
-// of all seeds.
+// TestCopies has five nodes that keep one copy of each partition, or two. After a long absence of a node, and after
+// its return, each partition has its number of copies again. With two copies, a short absence makes no node copy
+// anything. All nodes learn of all seeds.
 func TestCopies(t *testing.T) {
 	for copies := range 2 {
 		t.Run(fmt.Sprint(copies+1), func(t *testing.T) { testCopies(t, copies+1) })
@@ -299,14 +299,14 @@ func testCopies(t *testing.T, copies int) {
 	})
 }
 
-// TestTakenIsNotForgotten simulates a cluster in which a node takes a partition that it need not keep while another
-// one, which has just ended, is waited for. It must not forget what it takes.
+// TestTakenIsNotForgotten simulates a cluster that waits for a node that has just ended. Meanwhile another node takes
+// a partition that it need not keep. It must not forget that partition.
 func TestTakenIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { simulate(t, 300136, "") })
 }
 
-// TestLateHolding holds that a partition is free whose entry a run wrote that is over, also where the entry came after
-// all leases of its node. An entry of a run whose lease is not known yet is not free.
+// TestLateHolding holds that a partition is free if its entry is from a run that is over, even if the entry came after
+// all leases of the node. An entry is not free if the lease of its run is not known yet.
 func TestLateHolding(t *testing.T) {
 	m := newMembers("a", "run of a", 1, 0, defaultLease, time.Now())
 	m.see(State{Node: "b", Run: "second", Ended: true}, 10, time.Now())

@@ -20,8 +20,8 @@ import (
 	"freshet/objects"
 )
 
-// TestRefusals holds that a node is refused where the cluster is not what it takes it for, and is told what to do. No
-// stream is made or changed before.
+// TestRefusals holds that Join refuses a cluster that does not match the node's settings. The error says what to do.
+// Join then makes and changes no stream.
 func TestRefusals(t *testing.T) {
 	conn, err := nats.Connect(broker.JetStream(t).ClientURL())
 	if err != nil {
@@ -79,8 +79,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUnanswered holds which answers of servers a node takes as final. That too few of them have found one another is
-// not: the others may be about to start.
+// TestUnanswered holds the answers of servers that a node takes as final. Too few servers with a connection is not
+// final: the others may be about to start.
 func TestUnanswered(t *testing.T) {
 	for _, of := range []struct {
 		status int
@@ -99,8 +99,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestClusterGetsID has nodes join a cluster that was made when clusters had no ID: the first one gives it an ID, which
-// the next one has too.
+// TestClusterGetsID has nodes join a cluster from the time when clusters had no ID. The first node gives it an ID, and
+// the next node has the same ID.
 func TestClusterGetsID(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -149,8 +149,8 @@ func refused(t *testing.T, err, kind error, says string) {
 	}
 }
 
-// TestDirectoryOfAnotherCluster holds that a directory stays with its cluster: with its name, and with the one of that
-// name that it was in.
+// TestDirectoryOfAnotherCluster holds that a directory stays with its cluster. It refuses a cluster of another name,
+// and another cluster of the same name.
 func TestDirectoryOfAnotherCluster(t *testing.T) {
 	fsys := vfs.NewMem()
 	open := func(cluster string) (*Directory, error) { return OpenDirectory(fsys, "data", cluster) }
@@ -173,8 +173,8 @@ func TestDirectoryOfAnotherCluster(t *testing.T) {
 	refused(t, err, ErrOther, "give --cluster one, or another --data")
 }
 
-// TestOtherClusterOfTheName has a node come to servers on which another cluster has its cluster's name, and the same
-// bucket for snapshots.
+// TestOtherClusterOfTheName has a node come to servers where another cluster uses its cluster's name. The snapshots
+// are in the same bucket.
 func TestOtherClusterOfTheName(t *testing.T) {
 	bucket, err := objects.Open(vfs.NewMem(), "snapshots")
 	if err != nil {

@@ -127,8 +127,8 @@ func (l lawful) planned(t *testing.T, visits int64) (crawls []int32) {
 	return crawls
 }
 
-// TestPlanOfThreeNodes holds that three nodes, which agree over a real NATS server, plan the visits that freshet plan
-// plans for all their pages: to the last one.
+// TestPlanOfThreeNodes holds that three nodes plan the visits that freshet plan plans for all their pages, to the last
+// visit. The nodes agree over a real NATS server.
 func TestPlanOfThreeNodes(t *testing.T) {
 	const pages, requests = 900, 400
 	rng := rand.New(rand.NewPCG(30, 2))

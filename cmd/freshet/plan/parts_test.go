@@ -11,8 +11,8 @@ import (
 	"freshet/allocate"
 )
 
-// TestPlanOfParts holds that three tables, whose owners agree on one threshold, are planned as their union is, to the
-// last crawl.
+// TestPlanOfParts plans three tables whose owners agree on one threshold. The plans equal the plan of the union, to
+// the last crawl.
 func TestPlanOfParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(30, 6))
 	processes := []string{"poisson", "weibull", "gamma"}

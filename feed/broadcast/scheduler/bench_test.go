@@ -14,7 +14,8 @@ import (
 	"freshet/feed/broadcast/scheduler"
 )
 
-// A trace is a load drawn in advance: who wants which chunks, and which pages change before each decision.
+// A trace is a load drawn in advance: the clients that want each chunk, and the pages that change before each
+// decision.
 type trace struct {
 	chunks  int
 	wants   [][]scheduler.Want
@@ -77,8 +78,8 @@ func (t *trace) open(s scheduler.Scheduler) *scheduler.Demand {
 	return d
 }
 
-// BenchmarkDecisions measures picks and bookkeeping, all changes of 75 days drawn in advance. cpu-decisions/s
-// counts processor time, which other work on the machine moves less than the clock.
+// BenchmarkDecisions measures picks and bookkeeping for all changes of 75 days, drawn in advance. cpu-decisions/s
+// counts processor time: other work on the machine moves it less than the clock.
 func BenchmarkDecisions(b *testing.B) {
 	for _, subscribers := range []int{1_000, 3_000} {
 		t := draw(85_680, subscribers, 75*288)

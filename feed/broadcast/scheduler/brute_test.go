@@ -201,7 +201,7 @@ func (n *naive) lives(copy *naiveCopy, i int) (sum float64) {
 	return sum
 }
 
-// avoidable is what sending a chunk now costs that waiting for more changes does not.
+// avoidable is the cost of sending a chunk now that waiting for more changes would save.
 func (n *naive) avoidable(copy *naiveCopy, i int) float64 {
 	waited, latest := 0.0, math.Inf(-1)
 	for _, wait := range copy.waits {

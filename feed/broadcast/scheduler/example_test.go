@@ -6,8 +6,8 @@ import (
 	"freshet/feed/broadcast/scheduler"
 )
 
-// Two clients and two pages that both change all the time (Lam and Garcia-Molina 2001, section 2.3):
-// who always sends a keeps three quarters fresh.
+// Two clients want two pages that both change all the time (Lam and Garcia-Molina 2001, section 2.3). A server that
+// always sends a keeps three quarters fresh.
 func Example() {
 	demand := scheduler.NewDemand(scheduler.NewLifetime(scheduler.Objective{}), scheduler.Options{})
 	a := demand.AddChunk(scheduler.Chunk{Pages: 1, Bytes: 20_000}, 0)

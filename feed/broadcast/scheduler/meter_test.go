@@ -7,7 +7,7 @@ import (
 	"freshet/feed/broadcast/scheduler"
 )
 
-// TestWorkedExample is the paper's: four items for ten slots, one of which is stale from half-time.
+// TestWorkedExample is the paper's: four items for ten slots. One item is stale from half-time.
 func TestWorkedExample(t *testing.T) {
 	d := scheduler.NewDemand(scheduler.NewPopularity(), scheduler.Options{})
 	d.AddChunk(scheduler.Chunk{Pages: 4, Bytes: 1}, 0)

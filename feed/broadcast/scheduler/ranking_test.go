@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRanking holds a ranking of some levels to the highest of all that is in it, whatever is set and removed.
+// TestRanking holds that a ranking of some levels finds its highest member, after any sets and removals.
 func TestRanking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r ranking
