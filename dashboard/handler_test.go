@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// fake is a Reader of one page, whose table breaks off after it.
+// fake is a Reader of one page. Its table breaks off after that page.
 type fake struct{ fault error }
 
 func (f fake) Status() (any, error) {
@@ -144,7 +144,7 @@ func TestHandlerFaults(t *testing.T) {
 	}
 }
 
-// TestContentIsData holds that a stored page can do nothing in a browser that is shown it.
+// TestContentIsData holds that a stored page can do nothing in a browser that shows it.
 func TestContentIsData(t *testing.T) {
 	response, _ := get(t, Handler(Options{Reader: fake{}}), "/api/v1/content?url=http://a.test/")
 	if got := response.Header.Get("X-Content-Type-Options"); got != "nosniff" {

@@ -103,7 +103,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestMementoHeaders holds what a version is sent with, and what it is not.
+// TestMementoHeaders holds the headers that a version comes with, and those that it does not.
 func TestMementoHeaders(t *testing.T) {
 	three := past{state: "live", versions: []Version{versionNumber(1), versionNumber(2), versionNumber(3)}}
 	response := ask(t, three, http.MethodGet, "/web/20260102120000/http://a.test/", nil)
@@ -143,7 +143,7 @@ func TestMementoHeaders(t *testing.T) {
 	}
 }
 
-// FuzzAddress holds that an address that is read, written and read again is the same.
+// FuzzAddress holds that an address survives reading, writing and reading again.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{"20260131120000id_/http://a.test/", "2026/https:/a.test/?q", "http://a.test/", "20260131/x"} {
 		f.Add(seed)

@@ -31,7 +31,7 @@ func (s steered) Purge(o PurgeOrder) (Report, error)   { return s.note(o) }
 func (s steered) Reload(o ReloadOrder) (Report, error) { return s.note(o) }
 func (s steered) Ping(o PingOrder) (Report, error)     { return s.note(o) }
 
-// fakeStatus is what fake's Status returns, as far as the description knows.
+// fakeStatus is the status that fake returns, as far as the description knows it.
 type fakeStatus struct {
 	Pages  int              `json:"pages_stored"`
 	Errors map[string]int64 `json:"errors"`
@@ -47,8 +47,8 @@ func steeredHandler() (http.Handler, *[]any) {
 	return Handler(Options{Reader: fake{}, Steerer: steered{got}, Version: "test", Nodes: func() Nodes { return Nodes{} }, Statuses: []any{fakeStatus{}}, Explanations: []any{fakeExplanation{}}}), got
 }
 
-// TestDescription walks the description of the API, calls every endpoint that it names with what it says
-// is wanted, and holds the answers to their schemas. A call without what is required is refused.
+// TestDescription walks the description of the API and calls every endpoint with the parameters that it requires. The
+// answers match their schemas. The API refuses a call without a required parameter.
 func TestDescription(t *testing.T) {
 	h, got := steeredHandler()
 	_, body := get(t, h, "/api/v1/openapi.json")
@@ -240,7 +240,7 @@ func allows(types any, kind string) bool {
 	return false
 }
 
-// TestAccess holds who may ask, and that no page of another site can act or look in.
+// TestAccess holds the callers that may ask. No page of another site can act or look in.
 func TestAccess(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -284,7 +284,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestOrders holds what an order may be: one JSON object that has no other fields, of bounded size.
+// TestOrders holds the form of an order: one JSON object of bounded size, without other fields.
 func TestOrders(t *testing.T) {
 	h, got := steeredHandler()
 	for body, code := range map[string]int{
@@ -313,8 +313,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// FuzzAPI holds that no request, whatever it is, panics, is answered by a 500, or acts when it has not
-// passed the guard.
+// FuzzAPI holds that no request panics or gets a 500. No request acts unless it has passed the guard.
 func FuzzAPI(f *testing.F) {
 	for _, path := range []string{"status", "pages", "history", "content", "explain", "skipped", "openapi.json", "add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload", "ping"} {
 		f.Add("GET", path, "url=http://a.test/&version=1&at=2026-01-31T12:00:00Z", "", "")

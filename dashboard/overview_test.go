@@ -46,7 +46,7 @@ func TestScales(t *testing.T) {
 	}
 }
 
-// TestDraw begins an axis of shares where its numbers are, so that what moves is seen.
+// TestDraw starts an axis of shares near its lowest number, so that small changes show.
 func TestDraw(t *testing.T) {
 	c := chart{Title: "Shares", scale: shares, most: 1, Lines: []line{{Name: "all", points: []point{{0, 0.9}, {86400 * 3, 0.97}}}}}
 	d := c.Draw()
@@ -69,7 +69,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestRestAfter keeps what open windows cost small, and live.
+// TestRestAfter holds that open windows cost little and stay live.
 func TestRestAfter(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{time.Millisecond: paneEvery, 50 * time.Millisecond: 9950 * time.Millisecond, time.Minute: paneRarely} {
 		if got := restAfter(took); got != want {

@@ -31,7 +31,7 @@ func (f *found) Clicked(query, url string) bool {
 	return true
 }
 
-// TestSearchIsNoted searches by the API and in the window, and follows what the hits lead to.
+// TestSearchIsNoted searches through the API and in the window, and follows the hits.
 func TestSearchIsNoted(t *testing.T) {
 	f := &found{}
 	h := Handler(Options{Reader: fake{}, Corpus: f, Queries: f})

@@ -40,7 +40,7 @@ func (b bombBody) Read(p []byte) (int, error) {
 
 func (bombBody) Close() error { return nil }
 
-// counting counts what is sent, and the largest piece of it.
+// counting counts the bytes sent, and the largest piece.
 type counting struct {
 	header         http.Header
 	bytes, largest int
@@ -54,7 +54,7 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A hub that nobody knows learns whether a page is a feed from its beginning, and what is shown passes in small pieces.
+// An unknown hub learns from the start of a page whether it is a feed. The handler sends content in small pieces.
 func TestShownInPieces(t *testing.T) {
 	b := &bomb{Reader: fake{}}
 	h := Handler(Options{Reader: b, Steerer: steered{new([]any)}, HubSecret: theSecret})

@@ -17,7 +17,7 @@ import (
 // tokens are of a server that has both.
 var tokens = Access{Token: "steering token", LookToken: "looking token"}
 
-// told is what lies behind a guard; it tells who came.
+// told lies behind a guard. It reports the caller's role.
 var told = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "signed in %v, only looks %v", signedIn(r), looksOnly(r))
 })
@@ -124,7 +124,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// TestSession holds which cookies are believed.
+// TestSession holds the cookies that the guard accepts.
 func TestSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steering, looking := tokens.newSession(leader), tokens.newSession(looker)
@@ -179,7 +179,7 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// TestLookToken holds that the token of those who look gives no orders, by header and by cookie.
+// TestLookToken holds that the token to look gives no orders, by header and by cookie.
 func TestLookToken(t *testing.T) {
 	h := tokens.Guard(told)
 	bearer := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
@@ -245,7 +245,7 @@ func TestLocalPath(t *testing.T) {
 	}
 }
 
-// TestGuesses holds that who is wrong too often waits, and that others do not wait with them.
+// TestGuesses holds that a caller with too many wrong tokens waits. Other callers do not.
 func TestGuesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := tokens.Guard(told)
@@ -300,7 +300,7 @@ func TestGuesses(t *testing.T) {
 	})
 }
 
-// TestCopy holds where a browser is shown a version, with which token, and what it wants no cookie for.
+// TestCopy holds the address that shows a version in a browser. The address has a token in it and needs no cookie.
 func TestCopy(t *testing.T) {
 	three := past{state: "live", versions: []Version{versionNumber(1), versionNumber(2), versionNumber(3)}}
 	behind := Handler(Options{Reader: three})

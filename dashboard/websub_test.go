@@ -45,8 +45,8 @@ func signature(method string, digest func() hash.Hash, secret, body string) stri
 	return method + "=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// TestHubVerifies holds which subscriptions are confirmed: those to feeds that are held, and the end of all
-// others.
+// TestHubVerifies holds the subscriptions that the hub may confirm: those to feeds that the crawl has, and the end of
+// all others.
 func TestHubVerifies(t *testing.T) {
 	h, _ := hubHandler(theSecret)
 	for _, tt := range []struct {
@@ -78,7 +78,7 @@ func TestHubVerifies(t *testing.T) {
 	}
 }
 
-// TestHubTells holds that a notice is a ping of its topic if it is signed by the secret, and nothing else is.
+// TestHubTells holds that a notice is a ping of its topic if the secret signs it. No other notice is.
 func TestHubTells(t *testing.T) {
 	const body = "<feed/>"
 	for _, tt := range []struct {
@@ -115,7 +115,7 @@ func TestHubTells(t *testing.T) {
 	}
 }
 
-// TestNoHub holds that without a secret there is no callback, nor a way past the guard.
+// TestNoHub holds that without a secret there is no callback, and no way past the guard.
 func TestNoHub(t *testing.T) {
 	h, got := hubHandler("")
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {

@@ -61,7 +61,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// twice is a Reader of a page with two versions, whose words others wrote.
+// twice is a Reader of a page with two versions. Strangers wrote its words.
 type twice struct{ fake }
 
 func (twice) Find(part, after string) (Finding, error) {
@@ -138,7 +138,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestSaysWhyUnkept holds that a version without its content comes with what that can mean.
+// TestSaysWhyUnkept holds that a version without its content comes with the possible reasons.
 func TestSaysWhyUnkept(t *testing.T) {
 	kept, unkept := past{versions: []Version{versionNumber(1)}}, past{versions: []Version{{Version: 1, At: versionNumber(1).At}}}
 	for reader, want := range map[*past]bool{&kept: false, &unkept: true} {

@@ -50,10 +50,9 @@ func (quiet) Fatalf(format string, args ...any) {
 
 var crashStride = flag.Int("crash-stride", 1, "look at every n-th cut of TestCrashAtEveryWrite")
 
-// TestCrashAtEveryWrite cuts the power after every write, sync, creation, renaming and removal of a
-// crawl: WARC files, database and seen set together, everything that was not synced lost. What is left
-// must verify, go on, and come to the same pages; no page that was done may be asked for again but
-// those of one group and those in flight.
+// TestCrashAtEveryWrite cuts the power after every write, sync, creation, renaming and removal of a crawl: WARC files,
+// database and seen set together. Everything that was not synced is lost. The rest must verify, go on, and come to the
+// same pages. The crawl may repeat only the pages of one group and those in flight.
 func TestCrashAtEveryWrite(t *testing.T) {
 	crashAtEveryWrite(t, *crashStride, 1, 1)
 }
@@ -106,8 +105,8 @@ func changesDisk(k errorfs.OpKind) bool {
 	return false
 }
 
-// checkCut opens what a crash left, verifies it, and finishes the crawl by other options. No page that was done may be
-// asked for again.
+// checkCut opens and verifies what a crash left, and finishes the crawl with other options. The crawl must not repeat
+// a page that was done.
 func checkCut(t *testing.T, web *testWeb, disk *vfs.MemFS, set func(*Options)) {
 	o := web.options(t, disk, "data")
 	set(&o)

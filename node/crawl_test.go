@@ -72,7 +72,7 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// TestStopAndGoOn stops a crawl again and again and compares what it comes to with an undisturbed one.
+// TestStopAndGoOn stops a crawl again and again. The result equals that of an undisturbed crawl.
 func TestStopAndGoOn(t *testing.T) {
 	web := newTestWeb(t, 3, 60)
 	o := web.options(t, vfs.NewMem(), "data")
@@ -95,8 +95,8 @@ func TestStopAndGoOn(t *testing.T) {
 	}
 }
 
-// TestSeenSetDamaged damages the set of seen URLs in mid-crawl. It is found, named, and rebuilt from the page
-// table: every page is stored, and none is asked for twice.
+// TestSeenSetDamaged damages the set of seen URLs in mid-crawl. The crawl finds and names the damage, and rebuilds the
+// set from the page table. It stores every page and asks for none twice.
 func TestSeenSetDamaged(t *testing.T) {
 	flip := func(at func(size int) int) func([]byte) []byte {
 		return func(content []byte) []byte { content[at(len(content))] ^= 1; return content }
@@ -277,7 +277,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestInterrupt ends both contexts in mid-crawl: what was in flight is still queued.
+// TestInterrupt ends both contexts in mid-crawl: the pages in flight stay queued.
 func TestInterrupt(t *testing.T) {
 	web := newTestWeb(t, 3, 60)
 	o := web.options(t, vfs.NewMem(), "data")
@@ -341,8 +341,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestOrders crawls by every ordering that goes by cash, stops in the middle and goes on: all pages are
-// fetched, and the queues and what sites have in them agree (verify).
+// TestOrders crawls by every ordering that goes by cash, stops in the middle and goes on. It fetches all pages. The
+// queues agree with the totals of the sites (verify).
 func TestOrders(t *testing.T) {
 	for _, order := range []string{"length", "in-links", "opic", "cash-sum"} {
 		t.Run(order, func(t *testing.T) {

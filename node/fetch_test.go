@@ -7,7 +7,7 @@ import (
 	"freshet/fetch"
 )
 
-// TestBacksOff holds which answers make a host be asked less often: also that it has no address.
+// TestBacksOff holds the answers that make the crawl ask a host less often. A host without an address is one of them.
 func TestBacksOff(t *testing.T) {
 	for outcome, want := range map[fetch.Outcome]bool{
 		fetch.DNSFailed: true, fetch.ConnectFailed: true, fetch.TimedOut: true, fetch.Disconnected: true,

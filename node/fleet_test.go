@@ -22,8 +22,8 @@ import (
 	"freshet/weburl"
 )
 
-// slowed is a crawl whose processing is slowed to one speed after another, each for a time. Its sites
-// answer after some fifth of a second, and there are as many as fetches.
+// slowed is a crawl with slowed processing: one speed after another, each for a time. Its sites answer after about a
+// fifth of a second. There are as many sites as fetches.
 type slowed struct {
 	speeds []float64 // pages a second
 	each   time.Duration
@@ -33,7 +33,7 @@ type slowed struct {
 
 const slowedSites = 64
 
-// web returns the web that is crawled.
+// web returns the web of the crawl.
 func (s slowed) web(t testing.TB, c *clock.Clock) *sim.Web {
 	var pages float64
 	for _, speed := range s.speeds {
@@ -92,7 +92,7 @@ func (s slowed) run(t testing.TB, o Options, see func(now time.Duration, f Fleet
 	}
 }
 
-// figures are what a slowed crawl came to.
+// figures are the results of a slowed crawl.
 type figures struct {
 	cost, starvation, loss float64
 	changes                float64 // a second, in the second half of each speed
@@ -100,9 +100,9 @@ type figures struct {
 	pages                  int64
 }
 
-// measure runs a slowed crawl and weighs it: costs are means over the whole time. slowest is the longest
-// that the number took, after a change of speed, to come within a quarter, or two, of the one that
-// brings what is processed.
+// measure runs a slowed crawl and returns its costs, as means over the whole time. slowest is the longest time that
+// the fleet takes to settle after a change of speed: to come within a quarter, or two fetches, of the right number.
+// The right number brings as many pages as the crawl processes.
 func (s slowed) measure(t testing.TB, o Options) (f figures) {
 	var last, half FleetStatus
 	var settled time.Duration
@@ -142,7 +142,7 @@ func (f figures) String() string {
 		f.cost, f.starvation, f.loss, f.pages, f.changes, f.slowest)
 }
 
-// pipes is a network in memory: a listener, and what dials it.
+// pipes is a network in memory: a listener and its dialer.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -245,8 +245,8 @@ func BenchmarkFleet(b *testing.B) {
 	}
 }
 
-// TestRoom holds that a fetch which waits with its page for a place in the queue takes up room, and gets the next place
-// that is free.
+// TestRoom holds that a fetch takes up room while it waits with its page for a place in the queue. It gets the next
+// free place.
 func TestRoom(t *testing.T) {
 	gate, err := newGate(Options{Connections: 50, Clock: clock.Real(), Fleet: fleet.Rule(50)}, 2)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestForecastLaws holds that the range is one, and that nothing comes before politeness lets it.
+// TestForecastLaws holds that the forecast is a proper range, and that nothing comes before politeness allows it.
 func TestForecastLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := recentPast{rapid.Float64Range(0, 1e4).Draw(t, "seconds"), rapid.Int64Range(0, 1e6).Draw(t, "pages"), rapid.Int64Range(0, 1e6).Draw(t, "discovered"), rapid.Int64Range(0, 1e12).Draw(t, "bytes")}

@@ -17,7 +17,7 @@ import (
 	"freshet/weburl"
 )
 
-// TestHop has two nodes crawl a chain of hosts, each of which is known by the page of the one before alone. It says how
+// TestHop has two nodes crawl a chain of hosts. Only the page of the host before links to a host. The test logs how
 // long a hop takes, from the request for that page to the first request to the next host.
 func TestHop(t *testing.T) {
 	const hosts = 40

@@ -21,8 +21,8 @@ import (
 	"freshet/weburl"
 )
 
-// killedAt runs a crawl until a page is processed, and returns what is left of the disk if the process is killed just
-// then. If the page is not processed the crawl runs to its end, and ok is false.
+// killedAt runs a crawl until it processes a page. It returns the disk as a kill at that moment leaves it. If the
+// crawl never processes the page it runs to its end, and ok is false.
 func killedAt(t *testing.T, o Options, page weburl.URL) (left *vfs.MemFS, ok bool) {
 	t.Helper()
 	disk := o.FS.(*vfs.MemFS)
@@ -50,8 +50,8 @@ func killedAt(t *testing.T, o Options, page weburl.URL) (left *vfs.MemFS, ok boo
 	return left, ok
 }
 
-// TestPageThatKills plants a page that kills the process whenever it is processed. It is set aside after three
-// restarts, and every other page is stored, also those that were processed beside it. A recrawl lifts it.
+// TestPageThatKills plants a page that kills the process in processing. The crawl sets it aside after three restarts.
+// It stores every other page, also those in process at the same time. A recrawl lifts the page again.
 func TestPageThatKills(t *testing.T) {
 	web := newTestWeb(t, 3, 40)
 	o := web.options(t, vfs.NewCrashableMem(), "data")
@@ -165,7 +165,7 @@ func TestStruckPagesGoAlone(t *testing.T) {
 	}
 }
 
-// TestCrashCostsOnePage plants pages whose processing panics. Each costs itself only, and says why.
+// TestCrashCostsOnePage plants pages that make processing panic. Each costs only itself, and says why.
 func TestCrashCostsOnePage(t *testing.T) {
 	web := newTestWeb(t, 2, 20)
 	o := web.options(t, vfs.NewMem(), "data")

@@ -55,8 +55,8 @@ func logOf(t *testing.T, disk vfs.FS) map[string][]string {
 	return lines
 }
 
-// TestPurge holds that what an operator purges is in no WARC file when the crawl has ended or, where none
-// runs, when the directory is closed.
+// TestPurge holds that no WARC file has the pages that an operator purged: when the crawl has ended or, without a
+// running crawl, when the directory is closed.
 func TestPurge(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		web := newTestWeb(t, 3, 5)
@@ -118,7 +118,7 @@ func (u *unreadable) MaybeError(op errorfs.Op) error {
 
 func (u *unreadable) String() string { return "unreadable" }
 
-// lines are what is logged.
+// lines are the lines of the log.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {
@@ -126,8 +126,8 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestPurgeIsTriedAgain holds that a purge which cannot be finished is finished soon after it can, and not at the next
-// sweep.
+// TestPurgeIsTriedAgain holds that a purge that could not finish does so soon after the fault is over. It does not
+// wait for the next sweep.
 func TestPurgeIsTriedAgain(t *testing.T) {
 	web := newTestWeb(t, 1, 3)
 	disk, damage := vfs.NewMem(), &unreadable{}
@@ -171,7 +171,7 @@ func TestPurgeIsTriedAgain(t *testing.T) {
 	}
 }
 
-// closedFiles returns the files of the folder that one of them is or was in.
+// closedFiles returns the files in the folder of one file. That file may be gone.
 func closedFiles(disk vfs.FS, one string) (paths []string, err error) {
 	dir := disk.PathDir(one)
 	names, err := disk.List(dir)

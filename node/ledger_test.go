@@ -14,8 +14,8 @@ import (
 	"freshet/weburl"
 )
 
-// ringOptions are those of a crawl of three pages, of which each links to the next and the last to the first: what a
-// seed brings goes round for ever, and nothing of it leaves.
+// ringOptions are those of a crawl of three pages. Each links to the next and the last to the first. So the cash of a
+// seed goes round forever, and none leaves.
 func ringOptions(t *testing.T, order string) Options {
 	next := map[string]string{"/": "/a", "/a": "/b", "/b": "/"}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,8 +66,8 @@ func revisitPages(t *testing.T, o Options, pages ...string) {
 	}
 }
 
-// TestCashIsConserved holds that what the seeds bring is all the cash there is, however often pages are visited and
-// the crawl is begun again with the same seeds; a new seed brings its own, once, also where the page was known.
+// TestCashIsConserved holds that only seeds bring cash. Visits do not change the sum, and neither does another crawl
+// with the same seeds. A new seed brings its own cash once, even if the crawl knows the page.
 func TestCashIsConserved(t *testing.T) {
 	for _, order := range []string{"opic", "cash-sum"} {
 		t.Run(order, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestCashIsConserved(t *testing.T) {
 	}
 }
 
-// TestCashSurvivesKills kills a crawl, and its going on with a page to visit again, after each of its records:
-// what comes after hands on what had not come to the links, and nothing twice.
+// TestCashSurvivesKills kills a crawl after each of its records, and so its second run with a page to visit again. The
+// next run hands on the cash that had not reached the links, and nothing twice.
 func TestCashSurvivesKills(t *testing.T) {
 	o := ringOptions(t, "opic")
 	disk := vfs.NewCrashableMem()
@@ -121,8 +121,8 @@ func TestCashSurvivesKills(t *testing.T) {
 	}
 }
 
-// TestInLinksCountOnce holds that a page which is visited again, or is a seed again, counts no more for those that it
-// links to.
+// TestInLinksCountOnce holds that a page counts once for the pages that it links to: a second visit, or its return as
+// a seed, adds nothing.
 func TestInLinksCountOnce(t *testing.T) {
 	o := ringOptions(t, "in-links")
 	run(t, o)
@@ -149,7 +149,7 @@ func pageRow(t *testing.T, o Options, page string) store.Page {
 	return row
 }
 
-// TestCashDuringVisit holds that what comes to a page while it is being fetched is handed on with the rest.
+// TestCashDuringVisit holds that the crawl hands on the cash that comes to a page during its fetch, with the rest.
 func TestCashDuringVisit(t *testing.T) {
 	for _, order := range []string{"opic", "cash-sum"} {
 		t.Run(order, func(t *testing.T) {

@@ -24,9 +24,9 @@ import (
 	"freshet/weburl"
 )
 
-// BenchmarkMemory's known pages are spread over memorySites, and memoryPages are fetched of them in a crawl: nine
-// crawls of a directory of a hundred thousand do not come to its end. A site of that has twenty pages, enough for
-// what a page links to on its own site, memoryOwnLinks of its memoryLinks, to differ however many are known.
+// BenchmarkMemory spreads the known pages over memorySites and fetches memoryPages of them in a crawl. Nine crawls of
+// a directory of a hundred thousand do not reach its end. A site of that directory has twenty pages. So the
+// memoryOwnLinks of a page on its own site, of memoryLinks, differ however many pages the crawl knows.
 const (
 	memorySites    = 5_000
 	memoryPages    = 10_000
@@ -34,24 +34,26 @@ const (
 	memoryOwnLinks = 15
 )
 
-// memoryCrawls are what BenchmarkMemory measures in each directory, in this order. The first also settles the
-// directory as a real one is: the database merges what was written in one go.
+// memoryCrawls are the crawls that BenchmarkMemory measures in each directory, in this order. The first also settles
+// the directory like a real one: the database merges what one step wrote.
 var memoryCrawls = []struct{ name, order string }{
 	{"first, set rebuilt", "depth"},
 	{"later", "depth"},
 	{"later, with cash", DefaultOrder},
 }
 
-// BenchmarkMemory makes data directories of a hundred thousand, a million and ten million known pages, which
-// are queued too, crawls on in each with a process of its own and reports these processes' peak memory: once with
-// the set of seen URLs missing, then with the one that a crawl before has left, by an ordering that needs no
-// importance and by the default. growth-bytes/url is what a directory's peak has above the first's, for each URL
-// that it knows more; peaks are the medians of as many crawls as -benchtime asks for. It takes half an hour, most
-// of it to make the largest directory, and 1 GB of disk:
+// BenchmarkMemory makes data directories of a hundred thousand, a million and ten million known pages, all queued. It
+// continues the crawl in each with a process of its own, and reports the peak memory of the process. The first crawl
+// finds no set of seen URLs; the later ones find the set of the crawl before. The first two order by depth, which
+// needs no importance. The third has the default ordering.
+//
+// growth-bytes/url is the peak above that of the smallest directory, per further known URL. Peaks are medians of as
+// many crawls as -benchtime asks for. The benchmark takes half an hour, most of it to make the largest directory, and
+// 1 GB of disk:
 //
 //	CGO_ENABLED=0 go test ./node -run '^$' -bench Memory -benchtime 3x -timeout 2h
 //
-// Without C the database's buffers lie on the collector's heap, as in the program that is released.
+// Without C the database's buffers lie on the collector's heap, as in the released program.
 func BenchmarkMemory(b *testing.B) {
 	const fewest = 100_000
 	least := map[string]int64{} // peak with the fewest pages, by crawl
@@ -111,7 +113,7 @@ func memoryPath(page int) string {
 	return fmt.Sprintf("/section-%d/an-article-about-something-%d.html", page%7, page)
 }
 
-// memoryWeb answers for every site: a page is 18 KB with memoryLinks to known ones, which differ.
+// memoryWeb answers for every site: a page is 18 KB with memoryLinks to known pages, which differ from page to page.
 func memoryWeb(t *testing.T, known int) *httptest.Server {
 	text := strings.Repeat("<p>what a page has to say is the same everywhere, as only its links count here.</p>\n", 180)
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -135,7 +137,7 @@ func memoryWeb(t *testing.T, known int) *httptest.Server {
 	return server
 }
 
-// fillDirectory makes a crawl that knows pages, which are queued.
+// fillDirectory makes a crawl with that many known pages, all queued.
 func fillDirectory(b *testing.B, dir string, known int) {
 	s, err := store.Open(dir, store.Options{Crawl: "main", Partitions: 16})
 	if err != nil {

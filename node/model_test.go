@@ -35,7 +35,7 @@ func TestFitVisits(t *testing.T) {
 			}
 		})
 	}
-	// What is seen of a page at 6:46 has changed since 5:46: around six, and by half past at the latest.
+	// The page has changed between 5:46 and the visit at 6:46: around six, and by half past at the latest.
 	if m, _ := FitVisits(tests[2].visits); m.Rhythm.Phase != 6.5*3600 || m.Anytime > 1e-3 {
 		t.Errorf("%+v, want changes by half past six", m)
 	}

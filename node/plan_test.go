@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The shares of a budget add up to no more than the budget, and what is too little is refused by naming what is enough.
+// The shares of a budget add up to no more than the budget. A budget that is too small is an error that says what is
+// enough.
 func TestPlanMemory(t *testing.T) {
 	for _, size := range []int64{64, 128, 160, 200, 256, 300, 400, 512, 1024, 4096, 65536} {
 		for _, asked := range []int{1, 16, 256, 2000} {

@@ -20,9 +20,9 @@ import (
 	"freshet/weburl"
 )
 
-// BenchmarkPolite crawls many hosts, each on a loopback address of its own, for twenty seconds, and
-// reports how much of the pages a second that the interval w allows was reached, and how often the
-// servers saw a host asked too soon or twice at once, which must be never.
+// BenchmarkPolite crawls many hosts for twenty seconds, each on a loopback address of its own. It reports the share of
+// the pages a second that the interval w allows. It reports how often the servers saw requests to a host too soon or
+// two at once: this must be never.
 func BenchmarkPolite(b *testing.B) {
 	for _, tt := range []struct {
 		hosts, perConnection, crawlDelayed int
@@ -52,8 +52,7 @@ func BenchmarkPolite(b *testing.B) {
 	}
 }
 
-// politeWeb is a web of hosts with endless pages of 20 KB and 40 links, which watches the crawler's
-// manners.
+// politeWeb is a web of hosts with endless pages of 20 KB and 40 links. It watches the crawler's manners.
 type politeWeb struct {
 	clock   *clock.Clock
 	resolve map[string]netip.AddrPort

@@ -16,7 +16,7 @@ import (
 	"freshet/weburl"
 )
 
-// A crawlJob is a crawl for a process of its own, which can be killed, and whose memory is its alone.
+// A crawlJob is a crawl in a process of its own. A test can kill the process and measure its memory alone.
 type crawlJob struct {
 	Dir     string
 	Resolve map[string]netip.AddrPort
@@ -28,8 +28,8 @@ type crawlJob struct {
 	Report  time.Duration // between two reports
 }
 
-// A crawlReport is what the process says of itself, a JSON line on its standard output: the first once
-// it crawls, then one every Report.
+// A crawlReport is the process's report on itself, a JSON line on its standard output. The first comes when the crawl
+// starts, then one every Report.
 type crawlReport struct {
 	Status     Status
 	Goroutines int

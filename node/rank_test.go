@@ -89,9 +89,9 @@ func TestNumbered(t *testing.T) {
 	}
 }
 
-// BenchmarkPlaces ranks what a crawl knows when so many pages wait, ten times as many as are stored, and finds
-// their places, with ten links a page that waits: by batch, for which most of them stay, and by partial.
-// Processor time.
+// BenchmarkPlaces ranks the pages of a crawl and finds the places of the waiting ones. Ten pages wait for each stored
+// page, and there are ten links for each waiting page. By batch, most waiting pages stay where they are. The other
+// order is partial. The time is processor time.
 func BenchmarkPlaces(b *testing.B) {
 	for _, waiting := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
@@ -175,9 +175,8 @@ func fillStore(b *testing.B, dir string, waiting int) {
 	}
 }
 
-// TestReweigh has a running crawl of one shard and of two ask what its pages are worth: when it begins, then again.
-// What it is told counts for the pages that there are, for those that come, and in what it expects; a failure changes
-// nothing.
+// TestReweigh has a running crawl of one shard and of two ask for the weights of its pages: at the start, then again.
+// The answer counts for the pages that exist, for new pages, and for the crawl's forecast. A failure changes nothing.
 func TestReweigh(t *testing.T) {
 	web := newTestWeb(t, 2, 40)
 	for _, shards := range []int{1, 2} {

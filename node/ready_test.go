@@ -9,8 +9,8 @@ import (
 	"freshet/clock"
 )
 
-// TestReady holds that a crawl is ready from its first heartbeat on, until it hangs, fails or is short of disk, and
-// says why it is not.
+// TestReady holds that a crawl is ready from its first heartbeat on, until it hangs, fails or runs short of disk. A
+// crawl that is not ready says why.
 func TestReady(t *testing.T) {
 	now := clock.Real().Now()
 	for _, test := range []struct {

@@ -95,7 +95,8 @@ func paused(t *testing.T, o Options) (n *Node, stop func()) {
 	}
 }
 
-// sorted runs a crawl that asks for nothing and whose pages have been ranked and put in their places, until stop.
+// sorted runs a crawl that makes no requests, until stop. It returns when the crawl has ranked its pages and put them
+// in their places.
 func sorted(t *testing.T, o Options) (n *Node, stop func()) {
 	t.Helper()
 	n, stop = paused(t, o)
@@ -119,8 +120,8 @@ func ranksOf(t *testing.T, b *importance.Builder) []float64 {
 	return ranks.Of
 }
 
-// TestReorder stops a crawl in the middle and ranks what it knows: each page that waits is
-// where its PageRank puts it, of a batch the best, and the queues are whole.
+// TestReorder stops a crawl in the middle and ranks its pages. Each waiting page is where its PageRank puts it. A
+// batch has the best of them. The queues are whole.
 func TestReorder(t *testing.T) {
 	for _, test := range []struct {
 		order string
@@ -171,8 +172,8 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// TestCrashWhileReordering cuts the power at many of the writes of a crawl that does little but give pages new
-// places, a few at a time. What is left must verify, go on, and come to the same pages.
+// TestCrashWhileReordering cuts the power at many writes of a crawl that gives pages new places, a few at a time, and
+// does little else. The rest must verify, go on, and come to the same pages.
 func TestCrashWhileReordering(t *testing.T) {
 	for order, stride := range map[string]int64{"batch:7": 40, "partial:7": 30} {
 		t.Run(order, func(t *testing.T) {
@@ -227,8 +228,8 @@ func TestLateSeed(t *testing.T) {
 	await(t, e, "the second site is crawled", func() bool { return e.Status().Pages >= 12 })
 }
 
-// TestRefusedBatch holds that a batch of pages which robots.txt refuses, so that no links are decided after them,
-// is followed by the next.
+// TestRefusedBatch holds that the next batch follows a batch of pages that robots.txt refuses. No links are decided
+// after such pages.
 func TestRefusedBatch(t *testing.T) {
 	web := newTestWeb(t, 1, 1)
 	o := web.options(t, vfs.NewMem(), "data")
@@ -241,7 +242,8 @@ func TestRefusedBatch(t *testing.T) {
 	}
 }
 
-// TestExplainBatch holds that explain names the batch as what a page waits for, and says when the next is chosen.
+// TestExplainBatch holds that explain names the batch that a page waits for, and says when the crawl chooses the next
+// one.
 func TestExplainBatch(t *testing.T) {
 	for _, test := range []struct{ order, held, placed string }{
 		{"batch:12", "by ranking all pages, when 12 more pages have been fetched", "ranked again, when 12 more pages have been fetched"},

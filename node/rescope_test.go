@@ -37,8 +37,8 @@ func included(t *testing.T, host string) *Rules {
 	return &Rules{URLs: frontier.Rules{Include: frontier.NewPatterns([]frontier.Pattern{pattern})}}
 }
 
-// TestWiderScope widens the scope of a crawl that has ended: what stored pages link to is crawled too, once, and the
-// next start has nothing to look through.
+// TestWiderScope widens the scope of a crawl that has ended. The next run also crawls the links of stored pages, once.
+// The run after it has nothing to look through.
 func TestWiderScope(t *testing.T) { byShards(t, widerScope) }
 
 func widerScope(t *testing.T, shards int) {
@@ -103,7 +103,7 @@ func widerScope(t *testing.T, shards int) {
 	}
 }
 
-// explained returns what explain says where no crawl runs.
+// explained returns the answer of explain without a running crawl.
 func explained(t *testing.T, o Options, page string) explain.Explanation {
 	t.Helper()
 	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main", ReadOnly: true})
@@ -118,8 +118,8 @@ func explained(t *testing.T, o Options, page string) explain.Explanation {
 	return x
 }
 
-// TestNarrowerScope stops a crawl, goes on with a scope that leaves out what is queued, and then with the first one
-// again. What is outside is not asked for meanwhile, its robots.txt neither, and explain says why.
+// TestNarrowerScope stops a crawl and goes on with a scope that leaves out queued pages, then with the first scope
+// again. Meanwhile the crawl does not ask for pages outside of the scope or their robots.txt, and explain says why.
 func TestNarrowerScope(t *testing.T) {
 	for _, test := range []struct {
 		name, gate, reason string
@@ -181,7 +181,8 @@ func queuedPages(t *testing.T, o Options, of func(weburl.URL) bool) (urls []stri
 	return urls
 }
 
-// TestReloadNarrows narrows the scope of a crawl that goes on: what is queued and outside is refused on its turn.
+// TestReloadNarrows narrows the scope of a running crawl. The crawl refuses queued pages outside of it when their turn
+// comes.
 func TestReloadNarrows(t *testing.T) {
 	web := newTestWeb(t, 3, 30)
 	var told strings.Builder
@@ -224,8 +225,8 @@ func queuedOf(t *testing.T, e *Node, host string) (urls []string) {
 	return urls
 }
 
-// TestWideningIsKilled kills a crawl at every third record that it writes while it looks through what is stored, and
-// one that is stopped before: the next goes on, and comes to the same pages.
+// TestWideningIsKilled kills a crawl at every third record that it writes while it looks through the stored pages.
+// After each kill a run starts and stops at once. The next run goes on, and comes to the same pages.
 func TestWideningIsKilled(t *testing.T) { byShards(t, wideningIsKilled) }
 
 func wideningIsKilled(t *testing.T, shards int) {

@@ -18,9 +18,9 @@ import (
 	"freshet/weburl"
 )
 
-// TestRestartRecallsCash crawls a site where each page links to the forty after it, stops, and goes on for
-// five pages. A crawl that had forgotten what it told would tell all of the forty pages that wait of the
-// first link to them, again; one that recalls it tells those of few links, when these have doubled.
+// TestRestartRecallsCash crawls a site where each page links to the forty after it, stops, and goes on for five pages.
+// The crawl must recall the cash that it has told. Then it tells only waiting pages with few links, when the links
+// have doubled. A crawl that forgets tells all forty waiting pages of their first link again.
 func TestRestartRecallsCash(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var page int
@@ -75,8 +75,8 @@ func cashTold(t *testing.T, o Options, after uint64) (last uint64, times map[web
 	return last, times
 }
 
-// TestRestartSparesAddresses holds that a crawl that goes on asks nobody before the address delay is over,
-// as it does not know which addresses the run before asked last.
+// TestRestartSparesAddresses holds that a crawl asks nobody for one address delay after a restart. It does not know
+// which addresses the run before asked last.
 func TestRestartSparesAddresses(t *testing.T) {
 	web := newTestWeb(t, 2, 3)
 	o := web.options(t, vfs.NewMem(), "data")
@@ -97,13 +97,14 @@ func TestRestartSparesAddresses(t *testing.T) {
 	}
 }
 
-// BenchmarkPoliteRestarts kills the crawler fifty times while it crawls many hosts at w = 1 s, each
-// time after some seconds, and starts it again at once. It reports how often a host was asked too soon,
-// which must be never, and how much of the allowed pages a second was reached outside the waits: each
-// restart lets every host rest for its interval first. And it reports how long opening takes, from the start of
-// the process to its first word, and the crawler's processor time a request, openings included, which other
-// load on the machine changes little. A thousand hosts ask half of the machine for what two thousand do: what
-// is missing of their pace is the crawler's doing. It takes six minutes a line.
+// BenchmarkPoliteRestarts kills the crawler fifty times while it crawls many hosts at w = 1 s, each time after some
+// seconds, and starts it again at once. It reports how often the crawler asked a host too soon: this must be never. It
+// reports the share of the allowed pages a second outside the waits: after a restart every host rests for its
+// interval. It reports how long opening takes, from the start of the process to its first word. And it reports the
+// crawler's processor time a request, openings included, which other load on the machine changes little.
+//
+// A thousand hosts ask half as much of the machine as two thousand do. If their pace falls short, the crawler is the
+// cause. The benchmark takes six minutes a line.
 func BenchmarkPoliteRestarts(b *testing.B) {
 	for _, tt := range []struct {
 		hosts int

@@ -17,7 +17,7 @@ import (
 	"freshet/store/transfer"
 )
 
-// fullAt is a disk on which nothing more can be written once it is set.
+// fullAt is a disk. Once set, it takes no more writes.
 type fullAt struct{ atomic.Bool }
 
 func (f *fullAt) MaybeError(op errorfs.Op) error {

@@ -61,7 +61,7 @@ func TestOtherNumberOfShards(t *testing.T) {
 	web.check(t, o)
 }
 
-// TestShardsKeepFresh has several shards keep a copy fresh: what they tell of it is told of the whole.
+// TestShardsKeepFresh has several shards keep a copy fresh. The node reports on the copy as a whole.
 func TestShardsKeepFresh(t *testing.T) {
 	web := newTestWeb(t, 9, 10)
 	o := web.fromOneSeed(t)

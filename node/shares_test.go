@@ -8,8 +8,8 @@ import (
 	"freshet/crawl"
 )
 
-// TestShares has shards begin and end steps at random. They never have more than there is; who is called takes
-// something or wants nothing; one that is alone in wanting has all.
+// TestShares has shards begin and end steps at random. Together they never have more than there is. A called shard
+// takes something or wants nothing. A shard that alone wants something has all.
 func TestShares(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))

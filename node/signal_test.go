@@ -14,8 +14,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestMainTextSignal visits a page of which first the navigation changes, then the text, then both. By its main text a
-// change of navigation is noise. Where the signal is another from the third visit on, that is one change, by the bytes.
+// TestMainTextSignal visits a page. First its navigation changes, then its text, then both. With the main text as the
+// signal, a change of navigation is noise. A switch of the signal at a later visit counts as one change, by the bytes.
 func TestMainTextSignal(t *testing.T) {
 	texts := []string{"<nav>one</nav><p>It rains.", "<nav>two</nav><p>It rains.", "<nav>two</nav><p>It snows.", "<nav>six</nav><p>It pours.", "<nav>ten</nav><p>It pours."}
 	for _, c := range []struct {

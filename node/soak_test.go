@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// BenchmarkSoak crawls a web that never ends without delays, in a process of its own, for the time that
-// FRESHET_SOAK says (default a minute), and says every sixtieth of it what the process holds. It reports
-// by how much the last third differs from the second: memory, file handles, goroutines, the time of a
-// fetch and the bytes on disk a page should all be flat.
+// BenchmarkSoak crawls an endless web without delays, in a process of its own, for the time in FRESHET_SOAK (default a
+// minute). Sixty times in that time it prints the resources of the process. It reports the difference between the last
+// third and the second. Memory, file handles, goroutines, the time of a fetch and the bytes on disk a page should all
+// be flat.
 func BenchmarkSoak(b *testing.B) {
 	span := time.Minute
 	if text := os.Getenv("FRESHET_SOAK"); text != "" {
@@ -66,7 +66,7 @@ func BenchmarkSoak(b *testing.B) {
 
 const endless = 1_000_000_000 // more than the soak can reach
 
-// A soakSample is what the crawler's process held at one time.
+// A soakSample has the resources of the crawler's process at one time.
 type soakSample struct {
 	pages                                     int64
 	rate, resident, heap, handles, goroutines float64 // resident and heap in MiB
@@ -74,7 +74,7 @@ type soakSample struct {
 	disk, perPage                             float64 // MiB in all, bytes a page since the sample before
 }
 
-// sampleOf reads what /proc and the data directory say of a process; its resident size is 0 if it has ended.
+// sampleOf reads the process's figures from /proc and the data directory. Its resident size is 0 if it has ended.
 func sampleOf(b *testing.B, pid int, dir string, r crawlReport) soakSample {
 	s := soakSample{pages: r.Status.Pages, goroutines: float64(r.Goroutines), heap: float64(r.HeapBytes) / (1 << 20)}
 	proc := fmt.Sprintf("/proc/%d", pid)
@@ -100,7 +100,7 @@ func sampleOf(b *testing.B, pid int, dir string, r crawlReport) soakSample {
 	return s
 }
 
-// since completes s with what has happened since the sample before.
+// since completes s with the changes since the sample before.
 func (s *soakSample) since(before soakSample, span time.Duration) {
 	pages := float64(s.pages - before.pages)
 	s.rate = pages / span.Seconds()

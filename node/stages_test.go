@@ -20,8 +20,8 @@ import (
 	"freshet/weburl"
 )
 
-// BenchmarkStage measures, one by one, what a page of 20 KB with 40 links costs on its way; what the
-// store takes is measured there (BenchmarkCommit).
+// BenchmarkStage measures the cost of each stage of a page of 20 KB with 40 links. BenchmarkCommit measures the
+// store's part there.
 func BenchmarkStage(b *testing.B) {
 	page := newStagePage(b)
 	b.Run("dns", page.dns)
@@ -153,7 +153,7 @@ func (p *stagePage) fetcher(b *testing.B) *fetch.Fetcher {
 	return f
 }
 
-// dns finds the address of a name that is remembered.
+// dns finds the address of a name in the cache.
 func (p *stagePage) dns(b *testing.B) {
 	f := p.fetcher(b)
 	for b.Loop() {
@@ -186,8 +186,8 @@ func (p *stagePage) read(b *testing.B) {
 	}
 }
 
-// seen takes the page's links, of which one is new and the others are among the last 20,000, through
-// the seen test, drains of the set on disk included.
+// seen takes the page's links through the seen test, drains of the set on disk included. One link is new; the others
+// are among the last 20,000.
 func (p *stagePage) seen(b *testing.B) {
 	test, err := seen.Open(b.TempDir(), seen.Options{})
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *stagePage) seen(b *testing.B) {
 	}
 }
 
-// compress makes the three members of a page's capture, whose digests are known.
+// compress makes the three members of a page's capture. Their digests are known.
 func (p *stagePage) compress(b *testing.B) {
 	encoder := warc.NewEncoder(warc.FastLevel)
 	request := []byte("GET / HTTP/1.1\r\nHost: " + p.address + "\r\nUser-Agent: freshet\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\nAccept-Encoding: gzip, br\r\n\r\n")

@@ -41,7 +41,7 @@ func pattern(t *testing.T, text string) frontier.Pattern {
 	return p
 }
 
-// TestRules crawls with rules: what they exclude, opt out, include and bound.
+// TestRules crawls with rules that exclude, opt out, include and bound.
 func TestRules(t *testing.T) {
 	web := newTestWeb(t, 3, 30)
 	o := web.options(t, vfs.NewMem(), "data")
@@ -79,8 +79,8 @@ func TestRules(t *testing.T) {
 	verify(t, o)
 }
 
-// TestOptOutOfQueuedPages holds that an owner who opts out is asked for nothing more, robots.txt
-// included, and that robots.txt comes first when the entry is taken back.
+// TestOptOutOfQueuedPages holds that the crawl asks an owner who opts out for nothing more, not even robots.txt. When
+// the entry is taken back, robots.txt comes first.
 func TestOptOutOfQueuedPages(t *testing.T) {
 	web := newTestWeb(t, 2, 10)
 	o := web.options(t, vfs.NewMem(), "data")
@@ -243,8 +243,8 @@ func steer(t *testing.T, shards int) {
 	}
 }
 
-// TestOrdersOutlive holds that blocks and pauses are there after a restart, whoever gave the order: a
-// running crawl or somebody who opened the directory for it.
+// TestOrdersOutlive holds that blocks and pauses outlive a restart. A running crawl gave the order, or somebody who
+// opened the directory for it.
 func TestOrdersOutlive(t *testing.T) { byShards(t, ordersOutlive) }
 
 func ordersOutlive(t *testing.T, shards int) {
@@ -331,7 +331,7 @@ func reload(t *testing.T, shards int) {
 	await(t, e, "what was excluded is crawled", func() bool { return e.Status().Pages >= 11+11 })
 }
 
-// TestSiteTerms holds what a rule says of requests and of what is kept: header, credentials, types.
+// TestSiteTerms holds the effect of a rule on requests and on stored content: header, credentials, types.
 func TestSiteTerms(t *testing.T) {
 	var header http.Header
 	mux := http.NewServeMux()
