@@ -105,7 +105,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A broken stream gives what came before the break.
+// A broken stream gives its content up to the break.
 func TestDecodeBroken(t *testing.T) {
 	text, random := make([]byte, 100_000), rand.New(rand.NewPCG(1, 2))
 	for i := range text {
@@ -120,7 +120,7 @@ func TestDecodeBroken(t *testing.T) {
 	}
 }
 
-// A bomb costs what the limit allows and no more.
+// A bomb costs as much as the limit allows and no more.
 func TestDecodeBomb(t *testing.T) {
 	zeros := make([]byte, 8<<20)
 	for _, codings := range [][]string{{"gzip"}, {"br"}, {"zstd"}, {"gzip", "gzip", "gzip"}} {

@@ -34,7 +34,7 @@ func exchangeOf(t testing.TB, wire []byte, size int) *Result {
 	return r
 }
 
-// checkExchange holds what is true of every response however broken.
+// checkExchange holds the laws of every response, however broken.
 func checkExchange(t testing.TB, wire []byte, r *Result) {
 	t.Helper()
 	if !bytes.HasPrefix(wire, r.ResponseBytes) {
@@ -77,7 +77,7 @@ func FuzzExchange(f *testing.F) {
 	})
 }
 
-// A body of any chunking comes back as it was.
+// A body survives any chunking.
 func TestChunksLaw(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var wire, body strings.Builder
@@ -149,7 +149,8 @@ func BenchmarkExchange(b *testing.B) {
 	server.Wait()
 }
 
-// A result keeps its bytes until it is dropped, whatever other fetches read; and a dropped one's room is used again.
+// A result keeps its bytes until it is dropped, whatever other fetches read. The next fetches use the room of a
+// dropped result again.
 func TestDrop(t *testing.T) {
 	for _, size := range []int{100, 20_000, 40_000} {
 		for _, chunked := range []bool{false, true} {

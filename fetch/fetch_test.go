@@ -55,7 +55,7 @@ func (w *web) Lookup(_ context.Context, host string) ([]netip.Addr, time.Duratio
 	return w.addrs[host], time.Hour, nil
 }
 
-// fetcher returns a Fetcher on w that is closed when the test ends.
+// fetcher returns a Fetcher on w. The end of the test closes it.
 func (w *web) fetcher(t testing.TB, change func(*Options)) *Fetcher {
 	t.Helper()
 	opt := Options{Clock: clock.Real(), UserAgent: "freshet/1.0 (+https://example.org/bot)", Dial: w.dial, Resolver: w}
@@ -73,8 +73,8 @@ func (w *web) fetcher(t testing.TB, change func(*Options)) *Fetcher {
 	return f
 }
 
-// answer returns a web whose server reads a request, writes text, and does so again until the client
-// closes; with hangup it closes after the first.
+// answer returns a web whose server reads a request and writes text, again and again until the client closes. With
+// hangup the server closes after the first.
 func answer(text string, hangup bool) *web {
 	return &web{serve: func(_ int, conn net.Conn) {
 		in := bufio.NewReader(conn)
@@ -316,11 +316,11 @@ func TestIdleConnections(t *testing.T) {
 	for _, host := range hosts {
 		reused = append(reused, f.Fetch(t.Context(), Request{URL: page(t, "http://"+host+"/"), KeepAlive: true}).Reused)
 	}
-	// c took the place of a, which waited longest.
+	// c took the place of a, the connection that had waited longest.
 	if diff := cmp.Diff([]bool{false, false, false, true, false}, reused); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	// A connection to another address than the one resolved is not used.
+	// The fetcher does not reuse a connection to another address than the resolved one.
 	elsewhere := Resolution{Address: netip.MustParseAddrPort("93.184.216.35:80"), Outcome: Answered}
 	r := f.Fetch(t.Context(), Request{URL: page(t, "http://a.example/"), Resolved: elsewhere})
 	if r.Reused || r.Address != elsewhere.Address {

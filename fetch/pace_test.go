@@ -14,8 +14,8 @@ import (
 	"freshet/clock"
 )
 
-// TestPaceKeepsItsRate holds that, whatever the pieces, who waits as told moves no more than the rate
-// allows, but for one piece, and no less while there is no pause.
+// TestPaceKeepsItsRate holds that a caller that waits as Pace says moves no more than the rate allows, except for one
+// piece. Without a pause it moves no less. The sizes of the pieces do not matter.
 func TestPaceKeepsItsRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const rate = 1e5
@@ -86,7 +86,7 @@ func TestPaceWaits(t *testing.T) {
 	})
 }
 
-// TestPaceFollows holds that a cap that is in use takes over another's rate, or none.
+// TestPaceFollows holds that a cap in use takes over the rate of another cap, or of none.
 func TestPaceFollows(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	same := func(d time.Duration) time.Duration { return d }

@@ -144,8 +144,8 @@ func TestLookupsRemembered(t *testing.T) {
 	}
 }
 
-// Many ask for one host at once and one look-up answers them; when the one that looks up goes away
-// another does; a resolver that never answers costs ConnectTimeout.
+// Many callers ask for one host at once and share one look-up. When the caller that looks up goes away, another takes
+// over. A resolver that never answers costs ConnectTimeout.
 func TestLookupsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lookups{reply: func(ctx context.Context, n int) ([]netip.Addr, time.Duration, error) {
@@ -207,7 +207,7 @@ func TestNamesBounded(t *testing.T) {
 	}
 }
 
-// An address to which nobody answers makes way for the host's next one.
+// When nobody answers at an address, the fetcher tries the host's next one.
 func TestAddressDemoted(t *testing.T) {
 	second := netip.MustParseAddr("93.184.216.35")
 	w := answer("HTTP/1.1 204 No\r\n\r\n", true)
@@ -379,7 +379,7 @@ func TestReadHosts(t *testing.T) {
 	}
 }
 
-// A name server that sends thousands of addresses has a few of them remembered.
+// A name server sends thousands of addresses. The resolver remembers a few of them.
 func TestManyAddresses(t *testing.T) {
 	w := answer("HTTP/1.1 204 No\r\n\r\n", true)
 	many := make([]netip.Addr, 4000)

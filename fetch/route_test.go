@@ -106,7 +106,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestSecrets holds that credentials are sent, and are in nothing that is kept.
+// TestSecrets holds that the fetcher sends credentials and keeps them nowhere.
 func TestSecrets(t *testing.T) {
 	var sent http.Header
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent = r.Header }))

@@ -62,7 +62,7 @@ func TestTimeouts(t *testing.T) {
 				if r.Total != test.total || r.Ended.Sub(r.Started) != test.total {
 					t.Errorf("took %v, want %v", r.Total, test.total)
 				}
-				// One byte may arrive in the instant in which time is up.
+				// One byte may arrive in the instant of the time-out.
 				if n := r.BodyLen; n != test.body && n != test.body+1 {
 					t.Errorf("%d bytes of body, want %d", n, test.body)
 				}
@@ -161,7 +161,7 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
-// narrow gives a fetcher an account in which two bodies of 600 KiB have room.
+// narrow gives a fetcher a memory account with room for two bodies of 600 KiB.
 func narrow(t *testing.T) func(o *Options) {
 	return func(o *Options) {
 		o.MaxBody = 600 << 10
@@ -172,8 +172,8 @@ func narrow(t *testing.T) func(o *Options) {
 	}
 }
 
-// A long body waits for the memory that another one holds, its own time standing still, and a result
-// that is dropped lets it go on.
+// A long body waits for memory that another body holds. Its own time stands still meanwhile. It goes on when the other
+// result is dropped.
 func TestMemoryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 600 << 10
@@ -241,7 +241,7 @@ func TestHeldBack(t *testing.T) {
 	})
 }
 
-// What a header makes of memory is charged, whoever sends how many at once.
+// The fetcher charges the memory that a header takes, however many servers send one at once.
 func TestLongHeaders(t *testing.T) {
 	header := "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + strings.Repeat("x: "+strings.Repeat("y", 250)+"\r\n", 900) + "\r\n"
 	f := answer(header, true).fetcher(t, narrow(t))
@@ -254,7 +254,7 @@ func TestLongHeaders(t *testing.T) {
 	}
 }
 
-// Bodies of any framing outgrow their room whole and give back what they did not need.
+// Bodies of any framing outgrow their room undamaged. They give back the room that they do not need.
 func TestLongBodies(t *testing.T) {
 	const size = 700_001
 	text := strings.Repeat("0123456789", size/10+1)[:size]

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// secure returns a web whose servers speak TLS with the standard library's test certificate, which is
-// for example.com until 2084, and the pool that trusts it.
+// secure returns a web whose servers speak TLS with the standard library's test certificate, and the pool that trusts
+// it. The certificate is for example.com until 2084.
 func secure(t *testing.T) (*web, *x509.CertPool) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)
@@ -64,7 +64,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A second connection to a site resumes the first one's session.
+// A second connection to a site resumes the session of the first.
 func TestTLSResumption(t *testing.T) {
 	w, pool := secure(t)
 	resumed := make(chan bool, 2)
@@ -82,7 +82,7 @@ func TestTLSResumption(t *testing.T) {
 	}
 }
 
-// What a server does instead of shaking hands.
+// Some servers do not shake hands but do these things.
 func TestTLSPeers(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -147,7 +147,7 @@ func TestSockets(t *testing.T) {
 			r := f.Fetch(t.Context(), Request{URL: u})
 			<-done
 			listener.Close()
-			// A reset may overtake what was said before it.
+			// A reset may overtake earlier bytes.
 			if r.Outcome != test.want && r.Outcome != Disconnected {
 				t.Errorf("%v in %v: %v", r.Outcome, r.Phase, r.Err)
 			}

@@ -49,8 +49,8 @@ func (l *ends) Append(_ context.Context, _ weburl.Partition, after Place, e Entr
 	return Place{after.Seq + 1, chain}, err
 }
 
-// TestAppendData holds that data of any length are read as they were appended, and that a part whose owner was deposed
-// is not taken for data.
+// TestAppendData holds that a reader gets data of any length as they were appended. A part is not data if its owner
+// was deposed before the end.
 func TestAppendData(t *testing.T) {
 	l := &ends{}
 	place := Place{}
@@ -87,7 +87,7 @@ func TestAppendData(t *testing.T) {
 	}
 }
 
-// stale is a log whose first reading comes from a server that has nothing yet.
+// stale is a log. Its first read comes from a server that has nothing yet.
 type stale struct {
 	ends
 	places []Place
@@ -137,7 +137,7 @@ func TestTakeAgain(t *testing.T) {
 	}
 }
 
-// FuzzOpen holds that no bytes but those that were sealed open, and that none of them break the reader.
+// FuzzOpen holds that Open accepts only sealed bytes, and that no bytes break it.
 func FuzzOpen(f *testing.F) {
 	data, _, err := Seal(Place{}, Entry{Owner: "one", Data: []byte("records")})
 	if err != nil {

@@ -30,7 +30,7 @@ func open(t *testing.T, address string) objects.Store {
 	return s
 }
 
-// cutOff is content of which a part cannot be read.
+// cutOff is content with an unreadable part.
 type cutOff struct {
 	*bytes.Reader
 	at  int64
@@ -68,7 +68,7 @@ func testStore(t *testing.T, s objects.Store) {
 	if err := s.Create(ctx, "other", nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("made twice: %v", err)
 	}
-	// A put that is cut leaves no object, and goes on.
+	// A cut put leaves no object. The next put goes on where it stopped.
 	cut := &cutOff{bytes.NewReader(content), 20 << 20, true}
 	if _, err := s.Put(ctx, "warc/large", cut, int64(len(content))); !errors.Is(err, errCut) {
 		t.Errorf("put: %v", err)
@@ -114,8 +114,8 @@ func testStore(t *testing.T, s objects.Store) {
 	}
 }
 
-// TestResume holds that parts that the server has are not sent again, and that removal takes off the disk of the server
-// what an upload that was cut, and older versions, have left there.
+// TestResume holds that a second put does not send again the parts that the server has. Removal takes everything off
+// the server's disk: the parts of cut uploads, and older versions.
 func TestResume(t *testing.T) {
 	server := s3server.Start(t, "crawls")
 	ctx := context.Background()
@@ -189,7 +189,7 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// TestRefused holds that errors say what to do and tell no secret.
+// TestRefused holds that errors say what to do and contain no secret.
 func TestRefused(t *testing.T) {
 	server := s3server.Start(t, "crawls")
 	ctx := context.Background()

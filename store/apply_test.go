@@ -130,8 +130,8 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestRepeatSums holds that repeats sum cash and lower depth, and that a new page that is known adds
-// no cash: a batch that is applied twice counts once.
+// TestRepeatSums holds that repeats sum cash and lower depth. A new page that the store knows adds no cash: a batch
+// that is applied twice counts once.
 func TestRepeatSums(t *testing.T) {
 	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
 	u := storetest.Parse(t, "http://page.test/x")
@@ -298,7 +298,7 @@ func TestPurge(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestTDMRep holds what becomes of a site's tdmrep.json, also by records of older programs, which end in a line feed.
+// TestTDMRep holds the effect of records on a site's tdmrep.json. Records of older programs end in a line feed.
 func TestTDMRep(t *testing.T) {
 	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
 	site := storetest.Parse(t, "http://page.test/").Site()

@@ -13,8 +13,8 @@ import (
 	"freshet/store/internal/format"
 )
 
-// TestCopiedBallast opens a directory whose ballast was copied, and so has a length and no blocks: it has them
-// afterwards.
+// TestCopiedBallast opens a directory with a copied ballast, which has a length but no blocks. Afterwards it has
+// blocks.
 func TestCopiedBallast(t *testing.T) {
 	path := t.TempDir()
 	name := filepath.Join(path, format.BallastFile)

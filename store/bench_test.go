@@ -10,9 +10,9 @@ import (
 	"freshet/weburl"
 )
 
-// BenchmarkCommit measures what the store does for a page: its fetch with 40 links in a group of 64,
-// and the discovery of one new page, two syncs of the disk a group included. Captures are compressed
-// before, as the engine's fetchers do it.
+// BenchmarkCommit measures the store's work for a page: the fetch of the page with 40 links, in a group of 64, and the
+// discovery of one new page. Each group takes two syncs of the disk. Captures come compressed, as from the engine's
+// fetchers.
 func BenchmarkCommit(b *testing.B) {
 	for _, pages := range []int{0, 1 << 20} {
 		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
@@ -42,7 +42,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyFetched measures apply alone, of pages whose rows are in memory.
+// BenchmarkApplyFetched measures apply alone, for pages with their rows in memory.
 func BenchmarkApplyFetched(b *testing.B) {
 	o := storetest.Options(nil)
 	o.Partitions = 16

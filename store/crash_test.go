@@ -18,9 +18,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestCrash cuts a crawl before every change of the disk. After each cut the directory opens and
-// verifies clean; every record that was acknowledged is there; the state is what a prefix of each
-// partition's records makes; and the crawl goes on.
+// TestCrash cuts a crawl before every change of the disk. After each cut the directory opens and verifies clean. It
+// has every acknowledged record. Its state is that of a prefix of each partition's records. The crawl goes on.
 func TestCrash(t *testing.T) {
 	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
 	o, log := storetest.Promising(disk)
@@ -45,8 +44,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// fullDisk has no space left after some writes; with a ballast it has some again once that is
-// removed.
+// fullDisk runs out of space after some writes. With a ballast it has space again after the removal of the ballast.
 type fullDisk struct {
 	disk    vfs.FS
 	ballast bool
@@ -81,9 +79,9 @@ func (d *fullDisk) MaybeError(op errorfs.Op) error {
 
 func (d *fullDisk) String() string { return "full disk" }
 
-// TestDiskFull fills the disk at every write of a crawl in turn. The store says so, refuses what
-// follows, closes, and goes on where there is space again; nothing half-done is visible. Where even
-// dropping the ballast gives no space, that holds for every write after Open.
+// TestDiskFull fills the disk at every write of a crawl in turn. The store reports it, refuses the records that
+// follow, and closes. Nothing half-done is visible, and the store goes on when there is space again. If even the
+// removal of the ballast gives no space, all this holds for every write after Open.
 func TestDiskFull(t *testing.T) {
 	const writes = 40
 	for _, ballast := range []bool{true, false} {

@@ -13,8 +13,8 @@ import (
 	"freshet/store/internal/storetest"
 )
 
-// TestDamageIsNamed opens a directory with a table that cannot be read: the error names the file, and neither it nor
-// the log shows a stack.
+// TestDamageIsNamed opens a directory with an unreadable table. The error names the file. Neither the error nor the
+// log shows a stack.
 func TestDamageIsNamed(t *testing.T) {
 	disk := vfs.NewMem()
 	for range 2 { // the second opening writes the table

@@ -16,8 +16,7 @@ import (
 	"freshet/weburl"
 )
 
-// TestEncodeLinks holds links encoded by hand to what the library makes of them, for lengths and
-// numbers of every size.
+// TestEncodeLinks compares links encoded by hand with the library's encoding, for lengths and numbers of every size.
 func TestEncodeLinks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		links := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) OutLink {
@@ -44,8 +43,8 @@ func TestEncodeLinks(t *testing.T) {
 	})
 }
 
-// TestDecodeLinksRefuses holds that links which no EncodeLinks has written are an error, and that a length which
-// they claim is not believed.
+// TestDecodeLinksRefuses holds that DecodeLinks returns an error for links that EncodeLinks cannot have written. It
+// does not trust the length that they claim.
 func TestDecodeLinksRefuses(t *testing.T) {
 	packed := func(content []byte) []byte {
 		return append(appendHead(nil, cborBytes, uint64(len(content))), content...)
@@ -63,7 +62,7 @@ func TestDecodeLinksRefuses(t *testing.T) {
 	}
 }
 
-// FuzzLinks holds that decoding never panics, and that what it accepts is encoded and decoded alike.
+// FuzzLinks holds that decoding never panics. Encoding and decoding what it accepts gives the same.
 func FuzzLinks(f *testing.F) {
 	links := make([]OutLink, 20)
 	for i := range links {

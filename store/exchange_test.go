@@ -10,8 +10,8 @@ import (
 	"freshet/store/internal/storetest"
 )
 
-// TestPeers holds what a partition notes of others: what has come from them never goes back, and what is sent to them
-// is noted until both have one owner again.
+// TestPeers holds the notes of a partition about others. The place up to which it has received from another never goes
+// back. Another owner's partition stays noted as such until both have one owner again.
 func TestPeers(t *testing.T) {
 	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
 	apply := func(records ...store.Record) {

@@ -7,7 +7,7 @@ import (
 // Distrust is how long the validators of a site that has lied are not trusted.
 const Distrust = int64(distrust)
 
-// Squat puts a page's row at a fingerprint that is another's.
+// Squat puts a page's row at the fingerprint of another page.
 func (s *Store) Squat(p weburl.Partition, fp weburl.Fingerprint, page Page) error {
 	s.state.batch = s.db.NewBatch()
 	s.state.create(s.state.page(p, fp), page)
@@ -31,5 +31,5 @@ func (s *Store) ApplyInVain(group []Fetch) error {
 	return err
 }
 
-// Renew forgets what is decoded.
+// Renew forgets the decoded rows.
 func (s *Store) Renew() { s.renew() }

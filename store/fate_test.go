@@ -13,9 +13,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestFates gives pages rows of answers, one a minute, and checks after each what became of the
-// page: its state, its number of versions, and the kind of its entry in the change log, at the
-// number of the visit that made it.
+// TestFates gives each page a row of answers, one a minute. After each it checks the fate of the page: its state, its
+// number of versions, and the kind of its entry in the change log, at the number of the visit that made the entry.
 func TestFates(t *testing.T) {
 	visits := map[string]func(f *store.Fetched){
 		"a":       func(f *store.Fetched) { f.BodyDigest, f.TextDigest = store.BodyDigest{1}, store.TextDigest{1} },
@@ -116,7 +115,7 @@ func redirect(f *store.Fetched, target string, permanent bool) {
 	f.Outcome, f.Status, f.Redirect, f.Permanent = store.OutcomeRedirected, 302, u, permanent
 }
 
-// fate says what became of a page: state/versions/last change@record.
+// fate returns the fate of a page: state/versions/last change@record.
 func fate(t *testing.T, s *store.Store, u weburl.URL) string {
 	t.Helper()
 	page, fp, err := s.PageOf(u)
@@ -160,7 +159,7 @@ func TestVisitsFold(t *testing.T) {
 	if len(visits) != store.KeptVisits || visits[0].At != storetest.At(n-store.KeptVisits) || page.Visits != n {
 		t.Errorf("%d visits kept from %d, %d in all; want %d from %d, %d in all", len(visits), visits[0].At, page.Visits, store.KeptVisits, storetest.At(n-store.KeptVisits), n)
 	}
-	// Folded: visits 0 to 5, of which 2 failed; contents 0 0 - 1 2 2, so changes at 0, 3 and 4.
+	// Folded: visits 0 to 5. Visit 2 failed. The contents are 0 0 - 1 2 2, so there are changes at 0, 3 and 4.
 	minute := storetest.At(1) - storetest.At(0)
 	want := store.Folded{Visits: 6, Complete: 5, Changes: 3, ElapsedNs: 5 * minute, ChangedNs: 3 * minute, First: storetest.At(0), Last: storetest.At(5)}
 	if diff := cmp.Diff(want, page.Folded); diff != "" {

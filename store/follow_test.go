@@ -18,7 +18,7 @@ import (
 	"freshet/weburl"
 )
 
-// memoryLog is a log that keeps what it is given, in order. It fails once, after so many groups, if that is not 0.
+// memoryLog is a log that keeps its groups in order. If fails is not 0, it fails once, after that many groups.
 type memoryLog struct {
 	groups []store.Group
 	fails  int
@@ -59,8 +59,8 @@ func dumpElsewhere(t *testing.T, s *store.Store) []string {
 	return lines
 }
 
-// TestFollow holds that a directory which follows the log of another comes to the same keys and values, but for where
-// captures lie, and that these are whole; also if it reads one partition after the other, several groups at once.
+// TestFollow holds that a directory that follows another's log gets the same keys and values, except for the places of
+// captures. The captures are whole. The same holds if it reads one partition after the other, several groups at once.
 func TestFollow(t *testing.T) {
 	for seed := range uint64(3) {
 		l := &memoryLog{}
@@ -135,8 +135,8 @@ func TestFollowRefuses(t *testing.T) {
 	}
 }
 
-// TestLogFails holds that a record which the log may not have is not applied, that no other is after it, and that the
-// directory, opened again, follows what the log has.
+// TestLogFails holds that the store does not apply a record that the log may lack, or any record after it. The
+// directory, opened again, follows the log.
 func TestLogFails(t *testing.T) {
 	l := &memoryLog{}
 	o := logged(l)
@@ -179,7 +179,7 @@ func TestLogFails(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestFollowPurge holds that what was purged by the owner is taken off a follower's disk.
+// TestFollowPurge holds that a follower takes off its disk what the owner purged.
 func TestFollowPurge(t *testing.T) {
 	l := &memoryLog{}
 	owner := storetest.Open(t, logged(l))
@@ -204,8 +204,8 @@ func TestFollowPurge(t *testing.T) {
 	}
 }
 
-// TestDirectoryOfCluster holds that a cluster's directory is written by no crawl of one machine, and can be checked;
-// and that one which was crawled alone is not taken into a cluster.
+// TestDirectoryOfCluster holds that no crawl of one machine writes to a cluster's directory; a check can read it. A
+// cluster does not take in a directory that one machine has crawled alone.
 func TestDirectoryOfCluster(t *testing.T) {
 	o := logged(&memoryLog{})
 	s := storetest.Open(t, o)

@@ -16,7 +16,7 @@ import (
 	"freshet/weburl"
 )
 
-// suffixesOf returns a list in which names of so many labels are owners'.
+// suffixesOf returns a list by which a name of that many labels is an owner's.
 func suffixesOf(labels int) weburl.Suffixes {
 	return weburl.Suffixes{Version: fmt.Sprint(labels), Domain: func(site weburl.Site) string {
 		parts := strings.Split(site.Name(), ".")
@@ -30,7 +30,7 @@ func discoveredAt(s *store.Store, u weburl.URL) *store.Discovered {
 }
 
 // TestAnotherSuffixListMovesNothing opens a directory under one list of public suffixes after the other, older and
-// newer ones. Every host stays where it was first met, whatever is asked of it; new ones go where the list says.
+// newer. Every known host stays in its first partition for all requests. New hosts go where the list says.
 func TestAnotherSuffixListMovesNothing(t *testing.T) {
 	for seed := range uint64(5) {
 		random := rand.New(rand.NewPCG(seed, 7))

@@ -16,8 +16,8 @@ import (
 	"freshet/weburl"
 )
 
-// ordered returns the disk of a directory in which a page and a site were taken down, a site paused and a host
-// blocked, and what it was before the orders.
+// ordered returns the disk of a directory before and after some orders. The orders take down a page and a site, pause
+// a site, and block a host.
 func ordered(t *testing.T) (before, after *vfs.MemFS) {
 	t.Helper()
 	disk := vfs.NewCrashableMem()

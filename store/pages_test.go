@@ -47,7 +47,7 @@ func TestPagesFrom(t *testing.T) {
 	}
 }
 
-// TestVisitsFrom holds that the pages from each one on come with the visits that each of them has.
+// TestVisitsFrom holds that the pages from each one on come with their own visits.
 func TestVisitsFrom(t *testing.T) {
 	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
 	p := weburl.Site("http://site.test").Partition(storetest.Partitions)

@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestPrivate holds that nobody but its owner gets into a data directory, be it new or made with wider rights; one that
-// everybody may write to is left as it is, and so is what is only read.
+// TestPrivate holds that only its owner gets into a data directory, a new one or one with wider rights. Open leaves a
+// directory as it is if everybody may write to it, and if it only reads it.
 func TestPrivate(t *testing.T) {
 	parent := t.TempDir()
 	for _, test := range []struct {

@@ -10,8 +10,8 @@ import (
 	"freshet/store/internal/storetest"
 )
 
-// TestValidators gives a page visits and checks what is then thought of its site's validators. Of a visit,
-// "?" asks without them, the first letter is the text and the second the ETag; "304" is that answer.
+// TestValidators gives a page visits and checks the store's opinion of its site's validators. In a visit, "?" asks
+// without validators, the first letter is the text and the second the ETag. "304" is that answer.
 func TestValidators(t *testing.T) {
 	tests := []struct {
 		name, visits string

@@ -93,8 +93,8 @@ func crawlOne(t *testing.T, seed uint64) {
 	judge(t, web, o)
 }
 
-// judge holds what must be so after a crawl: nobody was asked too soon, and of the honest hosts every page is
-// stored as it is, and was asked for as soon as politeness allowed.
+// judge holds the result of a crawl. The crawl asked nobody too soon. It stored every page of the honest hosts
+// unchanged, and asked for it as soon as politeness allowed.
 func judge(t *testing.T, web *Web, o node.Options) {
 	t.Helper()
 	for i, v := range web.TooSoon(interval, 0) {
@@ -120,7 +120,7 @@ func judge(t *testing.T, web *Web, o node.Options) {
 	}
 }
 
-// stored returns why a page of an honest host is not stored as it is.
+// stored returns the reason why the store lacks a page of an honest host, or has it changed.
 func stored(s *store.Store, h *Host, number int) error {
 	u, err := weburl.Parse(h.url(HonestPath(number)))
 	if err != nil {

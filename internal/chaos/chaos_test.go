@@ -13,7 +13,7 @@ import (
 	"freshet/weburl"
 )
 
-// TestOverlay holds that the builds of a trial can have a wall clock of their own, with the Go that is installed.
+// TestOverlay holds that the installed Go can build the programs of a trial with a wall clock of their own.
 func TestOverlay(t *testing.T) {
 	if _, err := overlay(t.TempDir()); err != nil {
 		t.Error(err)
@@ -41,7 +41,7 @@ func (t *trial) judgesCopies(test *testing.T, url string) {
 	}
 }
 
-// TestJudges holds that the judges find what is wrong, and only that.
+// TestJudges holds that the judges find every fault, and nothing else.
 func TestJudges(t *testing.T) {
 	tr := newTrial(settings{partitions: 1})
 	tr.web = newWeb(rand.New(rand.NewPCG(1, 1)), 1, 1, 1)

@@ -26,12 +26,12 @@ import (
 	"freshet/weburl"
 )
 
-// TestDamage is the trial by seeds: FRESHET_DAMAGE_TRIALS says how many (default 20), FRESHET_DAMAGE_SEED with which
-// the first begins. Each damages files of a copy of one directory and holds that
+// TestDamage runs trials by seed. FRESHET_DAMAGE_TRIALS is their number (default 20), FRESHET_DAMAGE_SEED the seed of
+// the first. Each trial damages files of a copy of one directory and holds that
 //
-//   - no body that is served is another than the page's;
-//   - what is lost is said, by verify, by an error that names damage, or by the repair;
-//   - after the repair verify finds nothing, what was purged is purged, in rows and captures, and the orders stand;
+//   - the store serves no body that differs from the page's;
+//   - verify, an error that names damage, or the repair reports every loss;
+//   - after the repair verify finds nothing, purged pages are purged, in rows and captures, and the orders stand;
 //   - the crawl goes on and ends with the pages of the undisturbed one.
 func TestDamage(t *testing.T) {
 	trials, first := number(t, "FRESHET_DAMAGE_TRIALS", 20), number(t, "FRESHET_DAMAGE_SEED", 1)
@@ -128,7 +128,8 @@ func (w *world) trial(t *testing.T, seed uint64, table map[string]*tally) string
 	return name
 }
 
-// meets lets a crawl meet the damage. It may go on as if there were none, or end with an error that names damage.
+// meets lets a crawl meet the damage. The crawl may go on as if nothing had happened, or end with an error that names
+// damage.
 func (w *world) meets(t *testing.T, disk *vfs.MemFS) {
 	e, err := node.Open(options(t, w.server, disk))
 	if err == nil {
@@ -154,7 +155,7 @@ func without(all, some []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(some, s) })
 }
 
-// missing returns the pages of which a repaired directory knows less than the one that was damaged.
+// missing returns the pages of which the repaired directory has less than the directory had before the damage.
 func (w *world) missing(t *testing.T, disk *vfs.MemFS) (lost []string) {
 	now := rowsOf(t, disk)
 	for url, had := range w.had {
@@ -215,7 +216,7 @@ func kindOf(path string) string {
 	return name
 }
 
-// damage does one thing to a file and returns what.
+// damage does one thing to a file and returns its name.
 func (w *world) damage(t *testing.T, rng *rand.Rand, disk *vfs.MemFS, path string) string {
 	raw := read(t, disk, path)
 	at := func() int { return rng.IntN(max(1, len(raw))) }
@@ -286,7 +287,7 @@ func write(t *testing.T, disk vfs.FS, path string, raw []byte) {
 	}
 }
 
-// findings returns how many problems verify finds, of which an error that names damage is one.
+// findings returns the number of problems that verify finds. An error that names damage counts as one.
 func findings(t *testing.T, disk *vfs.MemFS) int {
 	n := 0
 	s, err := store.Open("data", store.Options{FS: disk, Partitions: 4})
@@ -301,7 +302,7 @@ func findings(t *testing.T, disk *vfs.MemFS) int {
 	return n
 }
 
-// served reads every body that is kept and compares it with the page.
+// served reads every body in the directory and compares it with the page.
 func served(t *testing.T, disk *vfs.MemFS) {
 	s, err := store.Open("data", store.Options{FS: disk, ReadOnly: true})
 	if err != nil {
@@ -330,7 +331,7 @@ func served(t *testing.T, disk *vfs.MemFS) {
 	}
 }
 
-// stands holds that what an operator has ordered is in force, and that no capture of what was taken down is there.
+// stands holds that an operator's orders are in force. No capture of a page that was taken down is left.
 func stands(t *testing.T, disk *vfs.MemFS) {
 	s, err := store.Open("data", store.Options{FS: disk, ReadOnly: true})
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	pages = 14 // of a host
 )
 
-// body returns what a page says, for ever.
+// body returns the text of a page, which never changes.
 func body(host, page int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!doctype html><title>Page %d</title><p>%s</p>", page, strings.Repeat(fmt.Sprintf("words of page %d of host %d. ", page, host), 30))
@@ -37,7 +37,7 @@ func body(host, page int) string {
 	return b.String()
 }
 
-// truth returns what is at a URL.
+// truth returns the content at a URL.
 func truth(u weburl.URL) (string, bool) {
 	var host, page int
 	if _, err := fmt.Sscanf(u.Host(), "h%d.test", &host); err != nil {
@@ -98,7 +98,7 @@ const (
 	blocked   = "h1.test"
 )
 
-// world is a directory in mid-crawl, an older state of it, and what comes of it undisturbed.
+// world has a directory in mid-crawl, an older state of the directory, and the result of the undisturbed crawl.
 type world struct {
 	server      *httptest.Server
 	older, base *vfs.MemFS

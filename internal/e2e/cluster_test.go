@@ -94,7 +94,7 @@ func (b *brokers) addresses() string {
 	return strings.Join(all, ",")
 }
 
-// startNodes starts three processes that share a crawl, which has further settings.
+// startNodes starts three processes that share a crawl with further settings.
 func startNodes(t *testing.T, b *brokers, settings ...string) []*process {
 	t.Helper()
 	dir := t.TempDir()
@@ -114,8 +114,8 @@ func startNodes(t *testing.T, b *brokers, settings ...string) []*process {
 	return nodes
 }
 
-// awaitEnd waits until nodes have crawled all, and followed one another. A node that is away for a minute is started
-// again, as a service manager does: one ends when the servers do not answer it for some seconds.
+// awaitEnd waits until the nodes have crawled all pages and followed one another. A node ends if the servers do not
+// answer it for some seconds. Like a service manager, awaitEnd starts a node again that has been away for a minute.
 func awaitEnd(t *testing.T, nodes []*process) {
 	t.Helper()
 	quiet := 0
@@ -281,8 +281,8 @@ func TestClusterOfSites(t *testing.T) {
 	}
 }
 
-// TestClusterOfDemo is TestClusterOfSites with the web of the demo, whose pages change meanwhile. It takes minutes, and
-// runs with FRESHET_ALL_SITES.
+// TestClusterOfDemo is TestClusterOfSites with the web of the demo. Its pages change during the crawl. The test takes
+// minutes, and runs with FRESHET_ALL_SITES.
 func TestClusterOfDemo(t *testing.T) {
 	if os.Getenv("FRESHET_ALL_SITES") == "" {
 		t.Skip("it takes minutes: set FRESHET_ALL_SITES=1")
@@ -371,7 +371,7 @@ type clusterStatus struct {
 	State      string
 }
 
-// status returns what a process tells of itself.
+// status returns the status that a process reports.
 func (p *process) status() (s clusterStatus) {
 	out, err := exec.Command(binary, "status", "--data", p.data, "--json").Output()
 	s.running = err == nil && json.Unmarshal(out, &s) == nil && s.State == "crawling"

@@ -55,7 +55,7 @@ func crawl(t testing.TB, data string, servers []*sites.Server, more ...string) s
 // stoppedByLimit is the exit code of a crawl that a limit stopped.
 const stoppedByLimit = 4
 
-// crawlUntilStopped crawls what servers serve, to the end or a limit.
+// crawlUntilStopped crawls the sites of the servers, to the end or a limit.
 func crawlUntilStopped(t testing.TB, data string, servers []*sites.Server, more ...string) summary {
 	t.Helper()
 	out, err := try(t, binary, crawlArgs(data, servers, more...)...)
@@ -83,7 +83,7 @@ type page struct {
 	Reason  string `json:"reason"`
 }
 
-// pages returns the page table by URL, each of which must be there once.
+// pages returns the page table by URL. Each URL must be there once.
 func pages(t testing.TB, data string) map[string]page {
 	t.Helper()
 	table := make(map[string]page)
@@ -115,8 +115,8 @@ func objects[T any](t testing.TB, out []byte) iter.Seq[T] {
 	}
 }
 
-// walk asks the independent walk over a site's files which pages a crawl must store: URL to SHA-256 of
-// the bytes; and what it must find but not store: URL to status.
+// walk runs the independent walk over a site's files. stored are the pages that a crawl must store: URL to SHA-256 of
+// the bytes. others are the pages that it must find but not store: URL to status.
 func walk(t testing.TB, site sites.Site) (stored map[string]string, others map[string]string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "others")
@@ -155,7 +155,7 @@ type record struct {
 	BodySHA256 string `json:"body_sha256"`
 }
 
-// records exports the WARC files of a data directory and returns their names and what warcio reads in
+// records exports the WARC files of a data directory. It returns their names and the records that warcio reads in
 // them.
 func records(t testing.TB, data string) (files []string, all []record) {
 	t.Helper()
@@ -171,8 +171,8 @@ func records(t testing.TB, data string) (files []string, all []record) {
 	return files, all
 }
 
-// bodies returns the SHA-256 of the last whole body that the records hold of each URL, with revisits
-// led back to what they refer to.
+// bodies returns, for each URL, the SHA-256 of the last whole body in the records. It resolves revisits to the records
+// that they refer to.
 func bodies(t testing.TB, all []record) map[string]string {
 	t.Helper()
 	byID, last := make(map[string]record), make(map[string]record)

@@ -73,7 +73,7 @@ func TestKillIndex(t *testing.T) {
 	}
 }
 
-// indexed returns what an index keeps of each page: title and text.
+// indexed returns the title and the text that an index has of each page.
 func indexed(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(folder, "*"))

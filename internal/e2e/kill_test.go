@@ -16,9 +16,9 @@ import (
 	"freshet/internal/sites"
 )
 
-// TestKillLoop kills one crawl at kills random instants, start-up and recovery included, has verify
-// judge what is left each time, lets the last run finish, and holds the outcome against the walk over
-// the files and the servers' log.
+// TestKillLoop kills one crawl at kills random instants, start-up and recovery included. verify judges the directory
+// after each kill. The last run finishes. The test compares its result with the walk over the files and the servers'
+// log.
 func TestKillLoop(t *testing.T) {
 	const (
 		kills       = 50

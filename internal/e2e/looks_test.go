@@ -27,9 +27,10 @@ import (
 	"freshet/internal/sites"
 )
 
-// TestReplayLooksAsSites compares pictures of pages of three real sites, drawn at random, with those of their replay:
-// with scripts off of the whole page, with scripts on of what a window shows. Pixels are to be equal, unless scripts
-// load what nothing but they name, which is not stored. FRESHET_LOOKS is how many pages are drawn, 15 unless it is set.
+// TestReplayLooksAsSites compares pictures of random pages of three real sites with pictures of their replay. Without
+// scripts a picture shows the whole page; with scripts it shows a window. All pixels must be equal. Pages are exempt
+// if their scripts load files that only the scripts name: the crawl does not store those. FRESHET_LOOKS is the number
+// of pages, 15 by default.
 func TestReplayLooksAsSites(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
@@ -90,7 +91,7 @@ func TestReplayLooksAsSites(t *testing.T) {
 		len(drawn), differ, loads)
 }
 
-// unnamed returns what a page has loaded at its site and is not stored.
+// unnamed returns the files that a page loads at its site and that the store lacks.
 func unnamed(t *testing.T, tab context.Context, url string, table map[string]page) (lacks []string) {
 	t.Helper()
 	look(t, tab, url, chromedp.CaptureScreenshot())
@@ -107,8 +108,8 @@ func unnamed(t *testing.T, tab context.Context, url string, table map[string]pag
 	return lacks
 }
 
-// serveFrame shows the page that its query names as the window shows what runs scripts: in a frame, in which a browser
-// smooths some letters otherwise than in a page of its own.
+// serveFrame shows the page in its query as the window shows pages with scripts: in a frame. A browser smooths some
+// letters differently in a frame than in a page of its own.
 func serveFrame(t *testing.T) (origin string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `<!doctype html><style>html,body{height:100%%;margin:0}iframe{border:0;width:100%%;height:100%%;display:block}</style>
@@ -182,7 +183,7 @@ func wholePage(ctx context.Context, t *chromedp.Target) (picture []byte, err err
 	return picture, nil
 }
 
-// look returns what is seen of a page, once its fonts have come and the picture no longer changes.
+// look returns the picture of a page, when its fonts have come and the picture no longer changes.
 func look(t *testing.T, tab context.Context, address string, picture chromedp.Action[[]byte]) []byte {
 	t.Helper()
 	if err := chromedp.Do(tab, chromedp.EmulateViewport(1000, 700), chromedp.Navigate(address)); err != nil {

@@ -52,9 +52,8 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// dependOnSources looks at every file of the repository, so that the go command, which keeps the
-// outcome of a test until a file changes that the test has looked at, runs it again after a change of
-// the programs it drives.
+// dependOnSources looks at every file of the repository. The go command caches the result of a test until a file that
+// the test has looked at changes. So it runs the test again after a change of the programs that the test drives.
 func dependOnSources(t testing.TB) {
 	t.Helper()
 	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
@@ -83,7 +82,7 @@ func run(t testing.TB, name string, args ...string) []byte {
 	return out
 }
 
-// try runs a program to its end; its error tells the exit code and the end of what it said.
+// try runs a program to its end. Its error has the exit code and the end of the output.
 func try(t testing.TB, name string, args ...string) ([]byte, error) {
 	t.Helper()
 	var out, said bytes.Buffer
@@ -96,10 +95,10 @@ func try(t testing.TB, name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// last returns the end of what a program printed.
+// last returns the end of a program's output.
 func last(out []byte) []byte { return out[max(0, len(out)-2000):] }
 
-// oracle runs one of the programs of internal/oracle and returns what it printed.
+// oracle runs one of the programs of internal/oracle and returns its output.
 func oracle(t testing.TB, script string, args ...string) []byte {
 	t.Helper()
 	dir := filepath.Join(repository, "internal", "oracle")

@@ -19,8 +19,9 @@ import (
 
 const monitoring = "deploy/monitoring"
 
-// TestAlerts has a real Prometheus scrape a real crawl by the rules of deploy/monitoring: it takes all of them, has the
-// crawl's metrics, and fires when the crawl is killed. Its own program tests the rules on series of days.
+// TestAlerts has a real Prometheus scrape a real crawl with the rules of deploy/monitoring. Prometheus accepts all
+// rules, has the crawl's metrics, and fires when the test kills the crawl. Its own program tests the rules on series
+// of days.
 func TestAlerts(t *testing.T) {
 	dependOnSources(t)
 	prometheus, err := exec.LookPath("prometheus")
@@ -38,7 +39,7 @@ func TestAlerts(t *testing.T) {
 	writeText(t, config, settings)
 	daemon := startDaemon(t, config)
 
-	// As it is shipped, but for the address, and for times that a test cannot wait for.
+	// The file is as shipped, except for the address and for times that are too long for a test.
 	waits := regexp.MustCompile(`(?m)^(\s+for:) .*$`)
 	rules := waits.ReplaceAllString(string(read(t, filepath.Join(folder, "alerts.yml"))), "$1 0s")
 	writeText(t, filepath.Join(dir, "alerts.yml"), rules)
@@ -71,7 +72,7 @@ func TestAlerts(t *testing.T) {
 	})
 }
 
-// sample returns what Prometheus answers; "" if it is not ready or has nothing.
+// sample returns the answer of Prometheus, or "" if Prometheus is not ready or has nothing.
 func sample(address, path string) string {
 	answer, err := http.Get("http://" + address + path)
 	if err != nil {

@@ -24,12 +24,13 @@ import (
 // monthRate is how many seconds of the month pass in one: a day takes 0.8 s, the month 24 s.
 const monthRate = 108_000
 
-// TestMonth plays an operator's month against the demo web, by a clock on which it passes in half a minute.
-// A daemon keeps a copy fresh all the while. It is reloaded; a host is blocked for ten days; a page is taken
-// down, and looked for in every file; a snapshot is taken through the running daemon, which is then killed
-// and its directory destroyed; the daemon goes on in what is restored until the month is over. On other days
-// a directory of an older format is migrated, one of a newer is refused, what wget has fetched is imported,
-// and at last everything is exported and imported again, with equal histories.
+// TestMonth plays an operator's month against the demo web, on a clock that makes it pass in half a minute. A daemon
+// keeps a copy fresh all the time. The test reloads it, blocks a host for ten days, takes a page down and searches
+// every file for it. It takes a snapshot through the running daemon, kills the daemon and destroys its directory. The
+// daemon goes on in the restored directory until the month is over.
+//
+// On other days the test migrates a directory of an older format and imports a file of wget. A directory of a newer
+// format is refused. At the end the test exports everything and imports it again, with equal histories.
 func TestMonth(t *testing.T) {
 	dependOnSources(t)
 	m := newMonth(t)
@@ -77,7 +78,8 @@ func TestMonth(t *testing.T) {
 	await(t, "a visit to "+blocked+" after its block", func() bool { return len(m.visitsTo(blocked, until)) > 0 })
 	stop(t, daemon)
 	m.freshet("verify")
-	// The daemon's clock and the test's agree within some milliseconds of the machine's, which are minutes here.
+	// The clocks of the daemon and the test agree within some milliseconds of the machine's time. Those are minutes
+	// here.
 	const apart = monthRate * 50 * time.Millisecond
 	if early := slices.DeleteFunc(m.visitsTo(blocked, since), until.Add(-apart).Before); len(early) > 0 {
 		t.Errorf("%s was blocked from %v to %v, and asked at %v", blocked, since, until, early)
@@ -97,7 +99,7 @@ func TestMonth(t *testing.T) {
 	m.exportAndImport()
 }
 
-// month is a demo web whose clock is fast, and a directory of a crawl of it.
+// month has a demo web with a fast clock, and the directory of a crawl of it.
 type month struct {
 	t                 *testing.T
 	dir, data, config string
@@ -147,7 +149,7 @@ func (m *month) freshet(args ...string) string {
 // day returns when a day of the month begins.
 func (m *month) day(n int) time.Time { return m.start.Add(time.Duration(n) * 24 * time.Hour) }
 
-// now returns what the month's clock says.
+// now returns the time of the month's clock.
 func (m *month) now() time.Time {
 	return m.start.Add(monthRate * clock.Real().Now().Sub(m.start))
 }
@@ -210,7 +212,7 @@ func (m *month) uniqueWords(live []string) (url, words string) {
 	return "", ""
 }
 
-// history is what freshet history tells of a page, as far as WARC files can: times to the millisecond.
+// history is the history of a page by freshet history, as far as WARC files can tell it: times to the millisecond.
 type history struct {
 	Visits []struct {
 		At                 time.Time
@@ -263,9 +265,9 @@ func (m *month) visitsTo(host string, after time.Time) (visits []time.Time) {
 	return visits
 }
 
-// exportAndImport makes another directory of the exported WARC files. Of every page it must know the same;
-// of some the histories are compared, versions and visits: all but visits to which nobody answered, of which
-// no capture tells.
+// exportAndImport makes another directory from the exported WARC files. It must know the same about every page. The
+// test compares the histories of some pages, versions and visits. It leaves out visits that nobody answered: they have
+// no capture.
 func (m *month) exportAndImport() {
 	m.t.Helper()
 	m.freshet("export", "--warc", m.path("copies"))
@@ -337,7 +339,7 @@ func (m *month) captured(url string) bool {
 	return err == nil
 }
 
-// stored is what is known of a page that has a version.
+// stored is the part of a page that has a version.
 type stored struct {
 	State, Digest string
 	Version       int
@@ -394,7 +396,7 @@ func migrateAndRefuse(t *testing.T, dir string) {
 	}
 }
 
-// demoWeb serves the demo web until the test ends, and returns the settings for a crawl of it.
+// demoWeb serves the demo web until the test ends. It returns the settings for a crawl of it.
 func demoWeb(t *testing.T, config string, args ...string) string {
 	t.Helper()
 	web := exec.Command(binary, append([]string{"demo", "--web-only", "--write-config", config}, args...)...)
@@ -439,7 +441,7 @@ func writeText(t *testing.T, file, text string) {
 	}
 }
 
-// importWget imports a WARC file that wget wrote: one that is kept, and, where there is a wget, one of today.
+// importWget imports a WARC file that an old wget wrote and, if the machine has wget, a new one.
 func importWget(t *testing.T, dir string) {
 	t.Helper()
 	kept := filepath.Join(repository, "internal", "e2e", "testdata", "wget-1.21.warc.gz")

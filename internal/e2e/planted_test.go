@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestPlantedPage has one page kill the built program whenever it is processed. It costs three restarts. The fourth run
-// sets it aside and ends in order, with every other page; the commands say why, and a recrawl stores it.
+// TestPlantedPage has one page kill the built program in processing. That costs three restarts. The fourth run sets
+// the page aside, stores every other page and ends in order. The commands say why, and a recrawl stores the page.
 func TestPlantedPage(t *testing.T) {
 	dependOnSources(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -35,9 +35,9 @@ const (
 	predictedConnections = 64
 )
 
-// BenchmarkPrediction crawls the real sites, rust-doc left out, by every ordering that a live crawl has, at
-// w = 0.05 s, and sets each crawl beside the one that the simulator predicts from the graph that an earlier
-// crawl recorded.
+// BenchmarkPrediction crawls the real sites except rust-doc by every ordering that a live crawl has, at w = 0.05 s. An
+// earlier crawl has recorded the graph of the sites. The simulator predicts each crawl from it, and the benchmark
+// compares the two.
 func BenchmarkPrediction(b *testing.B) {
 	names := slices.DeleteFunc(sites.Names(), func(name string) bool { return name == "rust-doc" })
 	if *someSites != "" {
@@ -67,23 +67,23 @@ func BenchmarkPrediction(b *testing.B) {
 	}
 }
 
-// crawlPredicted makes a crawl of the kind that is predicted.
+// crawlPredicted makes a crawl with the settings that the simulator predicts.
 func crawlPredicted(b *testing.B, data string, servers []*sites.Server, order string, more ...string) summary {
 	b.Helper()
 	args := []string{"--delay", predictedDelay.String(), "--connections", strconv.Itoa(predictedConnections), "--order", order}
 	return crawlUntilStopped(b, data, servers, append(args, more...)...)
 }
 
-// world is a recorded web, what its pages are worth, and their numbers by URL.
+// world has a recorded web, the worth of its pages, and their numbers by URL.
 type world struct {
 	*graph.Stored
 	worth   []float64
 	numbers map[string]uint32
 }
 
-// recordedWeb reads the graph of the sites, recorded by a crawl by length if there is none yet. It is as polite as
-// those that are predicted: how long answers take in a crawl that never waits is how long they wait for the
-// processor, for some sites twenty times as long as for others.
+// recordedWeb reads the recorded graph of the sites. If there is none it records one with a crawl by length. That
+// crawl is as polite as the predicted ones. A crawl that never waits would measure how long answers wait for the
+// processor: for some sites twenty times as long as for others.
 func recordedWeb(b *testing.B, installed []sites.Site) *world {
 	b.Helper()
 	file := *recorded
@@ -133,7 +133,7 @@ func recordedWeb(b *testing.B, installed []sites.Site) *world {
 	return w
 }
 
-// story returns what the servers saw.
+// story returns the crawl as the servers saw it.
 func (w *world) story(b *testing.B, exchanges []sites.Exchange) (s honesty.Story) {
 	b.Helper()
 	unknown := 0

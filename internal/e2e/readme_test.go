@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestReadme runs every command of the README: the blocks fenced as sh, in order, in one shell and one
-// empty directory, with the binary and warcio on the PATH. A block fenced without a language is for
-// reading: what needs a clone, the open network or the reader's name. A block fails by the exit code of
-// any of its commands, or, where a pipe hides that, by what freshet says on standard error.
+// TestReadme runs every command of the README. It runs the blocks fenced as sh in order, in one shell and one empty
+// directory, with the binary and warcio on the PATH. A block without a language is for reading: its commands need a
+// clone, the open network or the reader's name. A block fails by the exit code of any command. Where a pipe hides the
+// code, it fails by what freshet prints on standard error.
 func TestReadme(t *testing.T) { runBlocks(t, "README.md") }
 
 // TestTutorials does the same for each tutorial, in a directory of its own.
@@ -85,10 +85,10 @@ func runBlocks(t *testing.T, pages ...string) {
 	}
 }
 
-// complaint finds what a failing command says where the shell does not see its exit code.
+// complaint matches the message of a failing command if the shell does not see its exit code.
 var complaint = regexp.MustCompile(`(?m)^freshet: .*|^.*(?:command not found|No such file).*`)
 
-// shellBlocks returns the contents of the fenced blocks of a Markdown text whose language is sh.
+// shellBlocks returns the contents of the blocks in a Markdown text that are fenced as sh.
 func shellBlocks(text string) []string {
 	var blocks []string
 	for _, part := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(text, -1) {

@@ -134,7 +134,7 @@ func openTab(t *testing.T, browser string, more ...chromedp.ExecAllocatorOption)
 	return tab
 }
 
-// door is a proxy before a daemon's API that notes what comes through.
+// door is a proxy in front of a daemon's API. It notes the requests.
 type door struct {
 	origin string
 	mu     sync.Mutex
@@ -175,7 +175,7 @@ func openDoor(t *testing.T, data string) *door {
 	return d
 }
 
-// startDaemon starts freshet serve and waits until it serves; it is ended with the test, if not before.
+// startDaemon starts freshet serve and waits until it serves. The end of the test stops it, if nothing did before.
 func startDaemon(t *testing.T, config string) *exec.Cmd {
 	t.Helper()
 	daemon := exec.Command(binary, "serve", "--config", config)

@@ -15,9 +15,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// filesWith returns the files of a folder in which a text is found: as it is, in a gzip member, in a body
-// that its server had sent zipped in there, or in a key or value of a database's table, whose blocks are
-// compressed. Files that go meanwhile are passed over.
+// filesWith returns the files of a folder that have a text. It looks at the plain content, in gzip members, and in
+// bodies there that the server had sent zipped. It looks in the keys and values of a database's tables, whose blocks
+// are compressed. It skips files that vanish meanwhile.
 func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
@@ -106,8 +106,8 @@ func tablePairs(t testing.TB, name string) (pairs []byte, err error) {
 	return pairs, nil
 }
 
-// TestFilesWith holds that the search finds what it is to find: in a file, in its second gzip member, and
-// in a table's compressed block, deleted though it is.
+// TestFilesWith holds that filesWith finds a text in a plain file, in the second gzip member of a file, and in a
+// table's compressed block after its deletion.
 func TestFilesWith(t *testing.T) {
 	const text = "a needle, of some length"
 	dir := t.TempDir()

@@ -50,8 +50,8 @@ func TestRealSites(t *testing.T) {
 	compareCat(t, data, want)
 }
 
-// judge holds the pages and bodies of a crawl against the independent walk over the files of its sites,
-// whose pages it returns.
+// judge compares the pages and bodies of a crawl with the independent walk over the files of its sites. It returns the
+// pages of the walk.
 func judge(t testing.TB, installed []sites.Site, table map[string]page, bodies map[string]string) map[string]string {
 	t.Helper()
 	stored := make(map[string]page)
@@ -96,7 +96,7 @@ func judge(t testing.TB, installed []sites.Site, table map[string]page, bodies m
 	return want
 }
 
-// compareCat holds what cat writes of some pages, spread over the list, against the files.
+// compareCat compares the output of cat for some pages, spread over the list, with the files.
 func compareCat(t testing.TB, data string, want map[string]string) {
 	t.Helper()
 	urls := slices.Sorted(maps.Keys(want))

@@ -24,7 +24,7 @@ import (
 
 const player = "internal/oracle/node_modules/replaywebpage@2.4.6"
 
-// TestWACZ exports a crawl of a real site, holds that the file is what it says of itself, and opens it with
+// TestWACZ exports a crawl of a real site and checks that the file matches its own description. It opens the file with
 // ReplayWeb.page in a browser: a page has its title and its styles.
 func TestWACZ(t *testing.T) {
 	browser, err := exec.LookPath("chromium")

@@ -44,9 +44,9 @@ func TestWARCReaders(t *testing.T) {
 	judgeIndex(t, run(t, binary, "export", "--data", data, "--cdxj", "-"), files)
 }
 
-// TestRevisits fetches a site three times: as it is; from a server that knows its validators, after some
-// files have changed; and from one that has forgotten them. It has both kinds of revisit records read by
-// others, and leads each back to the bytes that it stands for.
+// TestRevisits fetches a site three times. The first server serves it as it is. The second knows the validators, and
+// some files have changed. The third has forgotten the validators. Other programs read both kinds of revisit records,
+// and the test resolves each record to its bytes.
 func TestRevisits(t *testing.T) {
 	manual := install(t, "libglib2.0-doc")[0]
 	site := sites.Site{Name: "gobject", Root: filepath.Join(t.TempDir(), "site"), Home: "/index.html"}
@@ -77,7 +77,7 @@ func TestRevisits(t *testing.T) {
 			profiles[r.Profile[strings.LastIndexByte(r.Profile, '/')+1:]]++
 		}
 	}
-	// A sixteenth of the second visits are audits, which ask for the whole page whatever its validators.
+	// A sixteenth of the second visits are audits. They ask for the whole page, without validators.
 	audits := len(stored) - 2 - profiles["server-not-modified"]
 	if audits < 0 || audits > len(stored)/5 || profiles["identical-payload-digest"] != len(stored)-1+audits {
 		t.Errorf("revisit records of %d pages, 2 and then 1 of them changed: %v", len(stored), profiles)

@@ -38,8 +38,7 @@ func small(t testing.TB) *graph.Stored {
 	return web
 }
 
-// regular is a web whose sites all take the same time for every page, but for every fifth, which takes
-// twice as long.
+// regular is a web where all pages of all sites take the same time. Every fifth site takes twice as long.
 type regular struct {
 	discovery.Web
 	step float64 // s
@@ -52,7 +51,7 @@ func (w regular) Server(site uint32) discovery.Server {
 	return discovery.Server{Latency: w.step}
 }
 
-// tardy is a web whose servers sometimes take a little longer.
+// tardy is a web with servers that are sometimes a little slower.
 type tardy struct {
 	discovery.Web
 	by     float64 // s, at most
@@ -65,12 +64,12 @@ func (w tardy) Server(site uint32) discovery.Server {
 	return s
 }
 
-// leaky is a web of whose pages some have many links that leave it, and which have no part in the cash.
+// leaky is a web where some pages have many links that leave it. Such links get no part of the cash.
 type leaky struct{ discovery.Web }
 
 func (leaky) Leaving(page uint32) int { return int(page % 5 * 12) }
 
-// spending is a leaky web whose links that leave it take their part of the cash.
+// spending is a leaky web where the links that leave it get their part of the cash.
 type spending struct{ leaky }
 
 func (w spending) Outside(page uint32) int { return w.Leaving(page) }
@@ -105,8 +104,8 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// TestRobust holds that the order which TestOrder predicts hangs on no instant: it stays as it is when
-// requests are late, and links wait for less or longer.
+// TestRobust holds that the order in TestOrder does not depend on exact times: late requests, and shorter or longer
+// waits of links, do not change it.
 func TestRobust(t *testing.T) {
 	for _, order := range orders() {
 		trial, web := orderly(t, order)
@@ -127,9 +126,8 @@ func TestRobust(t *testing.T) {
 	}
 }
 
-// TestOrder crawls a web of 24 sites by one fetcher over real sockets from servers that really sleep: the
-// pages are fetched in the order that the simulator predicts. A crawl that the machine made late, which a
-// busy one may, is made again.
+// TestOrder crawls a web of 24 sites by one fetcher over real sockets. Its servers really sleep. The crawl fetches the
+// pages in the order that the simulator predicts. A busy machine may make a crawl late; the test then repeats it.
 func TestOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers that really sleep")
@@ -149,7 +147,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// verdict is what a comparison of orders came to, if it did not fail.
+// verdict is the result of a comparison of orders that did not fail.
 type verdict int
 
 const (
@@ -193,9 +191,8 @@ func judge(t *testing.T, order string, network byte) verdict {
 	return late
 }
 
-// oversleeps returns for how long, at most, somebody slept longer than he wanted to while something was done, in
-// seconds. On a busy machine a drain of links, in which one waits for the other many times, may be late by that much
-// though no request is.
+// oversleeps returns, in seconds, the longest delay of a sleep while do ran. On a busy machine a drain of links may be
+// late by that much, though no request is: in a drain, goroutines wait for each other many times.
 func oversleeps(t *testing.T, do func()) (most float64) {
 	ctx, end := context.WithCancel(t.Context())
 	var sleeping sync.WaitGroup
@@ -215,7 +212,7 @@ func oversleeps(t *testing.T, do func()) (most float64) {
 	return most
 }
 
-// lateness returns the most time by which one of the steps between the first n requests took longer live.
+// lateness returns the largest delay of a live step, of those between the first n requests, against the simulated one.
 func lateness(live, simulated Story, n int) (most float64) {
 	for i := range max(0, n-1) {
 		most = max(most, live.Requests[i+1].Start-live.Requests[i].Start-(simulated.Requests[i+1].Start-simulated.Requests[i].Start))
@@ -247,7 +244,7 @@ func TestRankCorrelation(t *testing.T) {
 	}
 }
 
-// faster is a web whose servers are so many times as fast.
+// faster is a web with servers that are that many times as fast.
 type faster struct {
 	discovery.Web
 	by float64

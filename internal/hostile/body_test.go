@@ -16,7 +16,7 @@ import (
 	"freshet/store"
 )
 
-// zipped returns size zeros in gzip: members of 16 MiB, each of which is 16 KiB.
+// zipped returns size zeros in gzip: members of 16 MiB, each 16 KiB compressed.
 func zipped(t *testing.T, size int) string {
 	t.Helper()
 	const member = 16 << 20
@@ -55,7 +55,7 @@ func TestCompressionBombs(t *testing.T) {
 	}.run(t)
 }
 
-// An archive is stored as it came; nothing is unpacked.
+// The crawl stores an archive as it came and unpacks nothing.
 func TestZipOfAZip(t *testing.T) {
 	body := []byte(strings.Repeat("<a href=/inside>inside</a>", 1000))
 	for range 3 {

@@ -15,9 +15,9 @@ import (
 	"freshet/node"
 )
 
-// TestPerConnection crawls a host of several spellings with k requests on a connection. The server closes one
-// connection in four after a whole answer, without a word, or in the midst of one, and the crawl is stopped and begun
-// again. By the server's log no more than k requests come within an interval, and only on one connection.
+// TestPerConnection crawls a host with several spellings, with k requests on a connection. The server closes one
+// connection in four: after a whole answer, before it or in the middle. The crawl stops and starts again. The server's
+// log has no more than k requests within an interval, and only on one connection.
 func TestPerConnection(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) { perConnection(t, seed) })

@@ -23,8 +23,8 @@ import (
 	"freshet/weburl"
 )
 
-// The ceilings of the heap: what one crawl may add to it, and what it may be for the whole suite. Most
-// is the database's tables and the file system in memory.
+// The ceilings of the heap: for one crawl's growth, and for the whole suite. Most of the heap is the database's tables
+// and the file system in memory.
 const (
 	crawlCeiling = 96 << 20
 	suiteCeiling = memoryBudget + memorySlack // that one test is to come near to
@@ -50,7 +50,7 @@ func heap() uint64 {
 	return m.HeapSys
 }
 
-// trial is one crawl of a hostile host, evil.test unless hosts says otherwise, and two honest ones.
+// trial is one crawl of a hostile host and two honest ones. The hostile host is evil.test unless hosts sets others.
 type trial struct {
 	evil  server           // at evil.test
 	hosts func(n *network) // instead of, or beside, evil
@@ -61,8 +61,8 @@ type trial struct {
 	options func(o *node.Options)
 
 	stop crawl.Stop // frontier_empty if empty
-	// What explain is to say of hostile URLs (paths are evil.test's): "gate: reason", empty for a page
-	// that is stored.
+	// The expected answers of explain for hostile URLs: "gate: reason", empty for a stored page. A path is one of
+	// evil.test.
 	explains map[string]string
 	check    func(t *testing.T, n *network, s *store.Store)
 }
@@ -162,8 +162,8 @@ func (c *trial) url(t *testing.T, text string) weburl.URL {
 	return u
 }
 
-// explained holds what explain says of the hostile URLs: of those in question what is wanted, and of every
-// other that the store knows at which gate it is and why, unless it is stored.
+// explained holds that explain gives the expected answers for the hostile URLs. For every other page of the store that
+// is not live, explain must name a gate and a reason.
 func (c *trial) explained(t *testing.T, where string, s *store.Store, explain func(string) (explain.Explanation, error)) {
 	for p := range s.Partitions() {
 		for row, err := range s.Pages(weburl.Partition(p)) {
@@ -192,8 +192,8 @@ func (c *trial) explained(t *testing.T, where string, s *store.Store, explain fu
 	}
 }
 
-// fullSpeed holds that the honest hosts were asked as soon as politeness allowed: robots.txt when the crawl
-// began, then all else, with no more between two than the delay and what the links take to be decided.
+// fullSpeed holds that the crawl asked the honest hosts as soon as politeness allowed. robots.txt came when the crawl
+// began. Between two requests there was no more than the delay and the time to decide the links.
 func (c *trial) fullSpeed(t *testing.T, n *network, began time.Time, count int) {
 	slack := n.clock.Span(100 * time.Millisecond)
 	by := n.requests(byHost)

@@ -33,7 +33,7 @@ func TestHeaders(t *testing.T) {
 	for _, path := range []string{"/line", "/lines", "/short", "/status"} {
 		explains[path] = "fetch: header-too-large"
 	}
-	// What a browser would read is read.
+	// The crawl reads every answer that a browser would read.
 	explains["/nul"], explains["/colon"], explains["/space"], explains["/switch"] = "", "", "", "fetch: 101"
 	trial{evil: server{answer: site(pages, seeds...)}, seeds: seeds, explains: explains}.run(t)
 }

@@ -19,8 +19,8 @@ import (
 	"freshet/weburl"
 )
 
-// memoryBudget is what the crawl of TestMemoryBudget may hold, and memorySlack what the servers, the disk in memory
-// and the test's own process may take beside it.
+// memoryBudget is the memory that the crawl of TestMemoryBudget may hold. memorySlack is for the servers, the disk in
+// memory and the test's own process.
 const (
 	memoryBudget = 256 << 20
 	memorySlack  = 96 << 20
@@ -29,7 +29,7 @@ const (
 // greedyHosts is how many hosts there are that want more.
 const greedyHosts = 60
 
-// packed returns an answer whose content is gzipped.
+// packed returns an answer with gzipped content.
 func packed(contentType string, pieces ...string) string {
 	var body bytes.Buffer
 	w := gzip.NewWriter(&body)
@@ -64,8 +64,8 @@ func greedy() []string {
 	}
 }
 
-// Many hosts whose answers are made to fill the memory: what the crawl holds stays within its budget, and every page
-// of the honest hosts is stored as soon as politeness allows.
+// Many hosts try to fill the memory with their answers. The crawl stays within its budget, and stores every page of
+// the honest hosts as soon as politeness allows.
 func TestMemoryBudget(t *testing.T) {
 	answers := greedy()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryBudget))

@@ -46,7 +46,7 @@ type server struct {
 // answer writes the answer to one request, as bytes, and tells whether the connection stays open.
 type answer func(out io.Writer, r *http.Request) (keep bool)
 
-// request is one that a server got.
+// request is one that a server received.
 type request struct {
 	address    netip.Addr
 	host, path string
@@ -68,7 +68,7 @@ func (n *network) host(name string, s server) {
 	n.name(name, func(int) []netip.Addr { return []netip.Addr{addr} })
 }
 
-// name sets what is answered for a name.
+// name sets the answer for a name.
 func (n *network) name(name string, l lookup) { n.lookups[name] = l }
 
 // resolver answers from the network's names. The time to live is short, so that long crawls ask again.
@@ -115,7 +115,7 @@ func (n *network) dial(_ context.Context, _, address string) (net.Conn, error) {
 	return client, nil
 }
 
-// clientEnd is the crawler's end of a connection: it notes when it is closed, and can end in a reset.
+// clientEnd is the crawler's end of a connection. It notes its close, and can end in a reset.
 type clientEnd struct {
 	net.Conn
 	clock *clock.Clock
@@ -193,7 +193,7 @@ func (n *network) leave(entry *request) {
 	}
 }
 
-// requests returns the log by what key gives, in order of time.
+// requests returns the log, grouped by key, in order of time.
 func (n *network) requests(key func(*request) string) map[string][]*request {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -207,7 +207,7 @@ func (n *network) requests(key func(*request) string) map[string][]*request {
 func byHost(r *request) string    { return r.host }
 func byAddress(r *request) string { return r.address.String() }
 
-// apart fails the test where a request came sooner than the delay after the end of the one before.
+// apart fails the test if a request came within the delay after the end of the one before.
 func (n *network) apart(key func(*request) string, delay time.Duration) {
 	for name, requests := range n.requests(key) {
 		for i, r := range requests[1:] {
@@ -268,7 +268,7 @@ func each(f answer) answer {
 // honestPages is how many pages an honest site has, its root among them.
 const honestPages = 6
 
-// honest is a site whose pages 1 to honestPages-1 hang in a chain from its root.
+// honest is a site with a chain of pages, 1 to honestPages-1, from its root.
 func honest(out io.Writer, r *http.Request) bool {
 	var number int
 	if r.URL.Path != "/" {

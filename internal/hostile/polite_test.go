@@ -17,7 +17,7 @@ import (
 // after answers robots.txt with 404 and all else with a status and header lines.
 func after(code int, lines ...string) answer { return each(says(status(code, lines...))) }
 
-// A year is taken for a day, and nonsense for nothing; retries end all of them. Honest hosts don't wait.
+// The crawl takes a year for a day, and ignores nonsense. Retries end all of them. Honest hosts don't wait.
 func TestRetryAfter(t *testing.T) {
 	trial{
 		hosts: func(n *network) {
@@ -98,7 +98,8 @@ func TestTenHostsOnOneAddress(t *testing.T) {
 	}.run(t)
 }
 
-// Who promises to go on and hangs up on the next request costs his pages no attempt, and nobody's patience.
+// A server promises to keep the connection and hangs up on the next request. That costs its pages no attempt, and
+// tries nobody's patience.
 func TestEveryOtherRequestUnheard(t *testing.T) {
 	answers := site(map[string]string{
 		"/":  html("<title>Moody</title><a href=/a>a</a><a href=/b>b</a>"),

@@ -82,7 +82,7 @@ func TestRedirectsInwards(t *testing.T) {
 	}.run(t)
 }
 
-// rebind.test is public at first and private when it is asked for again; mixed.test is both at once.
+// rebind.test is public at first and private at a later look-up. mixed.test is both at once.
 func TestNamesThatTurnInwards(t *testing.T) {
 	private := netip.MustParseAddr("127.0.0.1")
 	pages := site(map[string]string{

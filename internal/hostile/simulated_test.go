@@ -42,7 +42,7 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
-// slow is a web that takes its time: what a page's links bring to other pages, and these hand on, is decided
+// slow is a web that takes its time. The crawl decides a page's links, and the cash that other pages then hand on,
 // before the next answer ends.
 type slow struct{ discovery.Web }
 
@@ -52,7 +52,7 @@ func (w slow) Server(site uint32) discovery.Server {
 	return s
 }
 
-// crawlLive crawls the web with the engine, over a network in memory whose servers sleep.
+// crawlLive crawls the web with the engine, over a network in memory with servers that sleep.
 func crawlLive(t *testing.T, web discovery.Web, plan honesty.Trial) honesty.Story {
 	t.Helper()
 	n := newNetwork(t, clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), 1))

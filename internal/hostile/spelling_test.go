@@ -22,7 +22,7 @@ func spellings() []string {
 	}
 }
 
-// However its name is written, and by whichever scheme and port it is asked, a host is asked once in an interval.
+// The crawl asks a host once in an interval, for every spelling of its name and for every scheme and port.
 func TestSpellingsAreOneHost(t *testing.T) {
 	for seed := range uint64(3) {
 		random := rand.New(rand.NewPCG(seed, 8))

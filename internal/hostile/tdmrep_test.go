@@ -16,8 +16,8 @@ import (
 	"freshet/weburl"
 )
 
-// TestTDMRepAnswers holds that no tdmrep.json holds up a page of its site or another's, that what can be read of it is
-// obeyed, and that it leads to no pages.
+// TestTDMRepAnswers holds that no tdmrep.json delays a page of its site or another's. The crawl obeys the readable
+// part of the file, and finds no pages through it.
 func TestTDMRepAnswers(t *testing.T) {
 	const rule = `{"location": "/", "tdm-reservation": 1}, `
 	head := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

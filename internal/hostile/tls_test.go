@@ -87,7 +87,7 @@ func robotsFailed(t *testing.T, s *store.Store, page, why string) {
 	}
 }
 
-// A site whose certificate proves nothing is not asked, not even for its robots.txt.
+// The crawl does not ask a site with a bad certificate for anything, not even for its robots.txt.
 func TestCertificates(t *testing.T) {
 	a := newAuthority(t)
 	pages := site(map[string]string{"/": html("<title>Secure</title>Nobody overhears this.")})
@@ -140,8 +140,8 @@ func TestRenegotiation(t *testing.T) {
 	}.run(t)
 }
 
-// renegotiate shakes hands over conn by TLS 1.2, reads the request, and sends a HelloRequest, which
-// crypto/tls cannot: it is sealed here, with the keys of the session. It always returns an error.
+// renegotiate shakes hands over conn by TLS 1.2, reads the request, and sends a HelloRequest. crypto/tls cannot send
+// one: renegotiate seals it with the keys of the session. It always returns an error.
 func renegotiate(conn net.Conn, config *tls.Config) error {
 	config = config.Clone()
 	var secrets bytes.Buffer
@@ -187,7 +187,7 @@ func renegotiate(conn net.Conn, config *tls.Config) error {
 	return errors.New("done")
 }
 
-// recorded keeps what is written.
+// recorded keeps the bytes that are written to it.
 type recorded struct {
 	net.Conn
 	bytes bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// step matches a line of a way in ARCHITECTURE.md, which begins with a function or method.
+// step matches a line of a way in ARCHITECTURE.md. Such a line begins with a function or method.
 var step = regexp.MustCompile(`(?m)^ ([a-z]+(?:\.[A-Za-z]+){1,2})  +\S`)
 
 // TestArchitectureNamesFunctions holds that the functions on the ways of ARCHITECTURE.md exist.
@@ -46,7 +46,7 @@ func TestArchitectureNamesFunctions(t *testing.T) {
 	}
 }
 
-// qualified returns a function's name behind its package's, and its type's if it is a method.
+// qualified returns a function's name after its package's, and after its type's if it is a method.
 func qualified(s *source, d *ast.FuncDecl) string {
 	names := []string{path.Base(s.dir()), d.Name.Name}
 	if d.Recv != nil {

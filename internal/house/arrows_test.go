@@ -10,9 +10,9 @@ import (
 
 const module = "freshet"
 
-// rooms says which rooms of ours each room may import, tests apart. A room is a folder and those below it that have
-// no line of their own; its packages may import each other. The live rooms, which wait or tell the time, may import
-// clock; the policies, which are told the time, may not.
+// rooms has the rooms of ours that each room may import, tests apart. A room is a folder with its subfolders, except
+// those with a line of their own. Its packages may import each other. The live rooms wait or tell the time, and may
+// import clock. The policies get the time from their callers, and may not.
 var rooms = map[string]string{
 	"clock":      "",
 	"memory":     "",
@@ -64,7 +64,7 @@ var rooms = map[string]string{
 	// nodes agree on one threshold
 	"node/cluster": "weburl clock log objects store crawl crawl/discovery crawl/share allocate refresh",
 
-	// what is new is decided by verdicts and rows that it is given
+	// it decides what is new from the verdicts and rows that its caller gives
 	"crawl/discovery": "weburl frontier seen store crawl/robots",
 
 	"crawl/share":     "weburl allocate",
@@ -89,8 +89,8 @@ var rooms = map[string]string{
 // everything names the folders whose packages may import any room.
 var everything = []string{"cmd", "internal"}
 
-// pure are the rooms that open no file, socket or process, start no goroutine and hold no lock; sealed is what would
-// let them.
+// pure are the rooms that open no file, socket or process, start no goroutine and hold no lock. sealed are the
+// packages for that.
 var (
 	pure   = []string{"weburl", "frontier", "change", "allocate", "schedule", "refresh", "fleet", "importance", "weights", "feed/broadcast/scheduler", "crawl/explain", "crawl/robots", "crawl/discovery", "crawl/keepfresh", "crawl/share", "crawl"}
 	sealed = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "syscall", "golang.org/x/sys/unix"}
@@ -98,7 +98,7 @@ var (
 	shared = "importance" // the pure room that has goroutines: PageRank of a large graph takes all cores
 )
 
-// TestArrows holds which room imports which.
+// TestArrows holds that each room imports only the rooms that it may.
 func TestArrows(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test {

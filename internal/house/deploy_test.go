@@ -17,8 +17,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// TestDeploy holds that the files of deploy are YAML, the chart as it is rendered, and that the variables they set
-// are settings.
+// TestDeploy holds that the files of deploy are YAML, and the chart after rendering. The variables that they set are
+// settings.
 func TestDeploy(t *testing.T) {
 	settings := string(read(t, "docs/settings.md"))
 	texts := map[string][]byte{"deploy/helm/templates/nodes.yaml": rendered(t)}

@@ -9,7 +9,7 @@ import (
 
 var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*|Example(?:[A-Z][A-Za-z0-9]*)?)`")
 
-// TestHeldBy holds that the tests which documents name exist: a claim names what holds it.
+// TestHeldBy holds that the tests in documents exist: a claim names the test that holds it.
 func TestHeldBy(t *testing.T) {
 	tests := map[string]bool{}
 	for _, s := range sources(t) {

@@ -15,8 +15,7 @@ var (
 	title = regexp.MustCompile(`(?m)^#+ +(.*?) *$`)
 )
 
-// TestLinks holds that what a document links to in the module exists: the file, and the heading if
-// the link names one.
+// TestLinks holds that every link of a document into the module leads to a file and, if it names one, to a heading.
 func TestLinks(t *testing.T) {
 	for _, name := range files(t) {
 		if path.Ext(name) != ".md" {

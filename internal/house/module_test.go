@@ -23,7 +23,7 @@ type source struct {
 	fset *token.FileSet
 }
 
-// dir returns the package's folder, which is its import path without the module's name.
+// dir returns the package's folder: its import path without the module's name.
 func (s *source) dir() string { return path.Dir(s.path) }
 
 func (s *source) line(pos token.Pos) string {
@@ -65,8 +65,8 @@ func sources(t *testing.T) []*source {
 	return all
 }
 
-// files returns the module's files in order, by their paths from its root. Test data, hidden folders
-// and what is installed or built are left out, and so are modules of their own.
+// files returns the module's files in order, by their paths from its root. It leaves out test data, hidden folders,
+// installed and built files, and other modules.
 func files(t *testing.T) []string {
 	t.Helper()
 	var all []string

@@ -84,7 +84,7 @@ func TestBans(t *testing.T) {
 	}
 }
 
-// TestNoDotImports holds that TestBans sees what it has to see.
+// TestNoDotImports holds that no dot import hides anything from TestBans.
 func TestNoDotImports(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, spec := range s.Imports {

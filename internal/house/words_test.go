@@ -24,7 +24,7 @@ const (
 // generated are pages that the program writes. Their words are held where they come from.
 var generated = []string{"docs/commands.md", "docs/settings.md", "docs/metrics.md"}
 
-// TestStyle holds what docs/style.md says of words, lines and paragraphs.
+// TestStyle holds the rules of docs/style.md on words, lines and paragraphs.
 func TestStyle(t *testing.T) {
 	report := func(name string, line int, finding string) {
 		t.Errorf("%s:%d: %s", name, line, finding)
@@ -42,7 +42,7 @@ func TestStyle(t *testing.T) {
 	}
 }
 
-// A vocabulary has the phrases not to write, and what to write.
+// A vocabulary has the phrases not to write, and their replacements.
 type vocabulary struct {
 	not *regexp.Regexp // matches any of the phrases
 	but map[string]string
@@ -131,7 +131,7 @@ var longCode = regexp.MustCompile("`[^`]{80,}`")
 
 var listItem = regexp.MustCompile(`^\s*(?:[-*]|\d+\.) `)
 
-// checkWords reports what the text, which begins at the line, should say in other words.
+// checkWords reports the phrases that the text should replace. The text begins at the line.
 func checkWords(name string, line int, text string, words *vocabulary, report func(string, int, string)) {
 	for _, found := range words.not.FindAllStringIndex(text, -1) {
 		phrase := text[found[0]:found[1]]

@@ -36,7 +36,7 @@ func opened(t *testing.T, partitions, streams int) (context.Context, *Log) {
 	return ctx, l
 }
 
-// all reads what is behind a place.
+// all reads the entries behind a place.
 func all(t *testing.T, ctx context.Context, l *Log, p weburl.Partition, after log.Place) (texts []string, end log.Place) {
 	t.Helper()
 	end = after
@@ -53,7 +53,8 @@ func all(t *testing.T, ctx context.Context, l *Log, p weburl.Partition, after lo
 	return texts, end
 }
 
-// TestLog has two nodes write to a partition: what the one writes that was deposed is refused, and the other reads all.
+// TestLog has two nodes write to a partition. The log refuses the writes of the deposed node. The other node reads
+// all.
 func TestLog(t *testing.T) {
 	ctx, l := opened(t, 4, 2)
 	ignore := func(log.Read) error { return nil }
@@ -116,7 +117,7 @@ func TestLargeData(t *testing.T) {
 	t.Error("the data do not end")
 }
 
-// TestTruncate holds that a log goes on behind a place below which it was truncated, also if that is its end.
+// TestTruncate truncates a log below a place. The log goes on behind the place, even if the place is its end.
 func TestTruncate(t *testing.T) {
 	ctx, l := opened(t, 2, 1)
 	at := log.Place{}
@@ -175,7 +176,7 @@ func TestReadAllocatesLittle(t *testing.T) {
 	}
 }
 
-// TestBroken holds that a reader who begins at a place that is not of this log is told so.
+// TestBroken holds that a reader gets ErrBroken if it begins at a place of another log.
 func TestBroken(t *testing.T) {
 	ctx, l := opened(t, 1, 1)
 	at := log.Place{}
@@ -192,8 +193,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestRivals has several nodes take a partition again and again and write to it all at once: the log has exactly what
-// was acknowledged, and each entry is of the node that had taken the partition last.
+// TestRivals has several nodes take a partition again and again and write to it, all at once. The log has exactly the
+// acknowledged entries. Each entry comes from the node that had taken the partition last.
 func TestRivals(t *testing.T) {
 	ctx, l := opened(t, 1, 1)
 	var mu sync.Mutex

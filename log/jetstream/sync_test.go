@@ -12,7 +12,7 @@ import (
 	"freshet/internal/broker"
 )
 
-// TestCheckSync holds that a server that acknowledges before it syncs is refused, and that a refusal says what to do.
+// TestCheckSync holds that CheckSync refuses a server that acknowledges before it syncs. The refusal says what to do.
 func TestCheckSync(t *testing.T) {
 	monitored := func(o server.Options) string {
 		o.HTTPHost, o.HTTPPort = "127.0.0.1", -1

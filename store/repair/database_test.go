@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// filled returns a database with tables, range deletions and a log, what it holds, and the last entry of each key.
+// filled returns a database with tables, range deletions and a log, and the last value of each key.
 func filled(t *testing.T, seed uint64) (*vfs.MemFS, map[string]string) {
 	t.Helper()
 	disk, rng := vfs.NewCrashableMem(), rand.New(rand.NewPCG(seed, 2))
@@ -65,7 +65,7 @@ func filled(t *testing.T, seed uint64) (*vfs.MemFS, map[string]string) {
 	return crashed, want
 }
 
-// held returns what a database holds.
+// held returns the content of a database.
 func held(t *testing.T, fs vfs.FS, dir string) map[string]string {
 	t.Helper()
 	db, err := pebble.Open(dir, &pebble.Options{FS: fs, ReadOnly: true, Logger: quiet{}})

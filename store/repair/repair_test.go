@@ -16,9 +16,9 @@ import (
 	"freshet/store/repair"
 )
 
-// damaged returns the disk of a directory whose first WARC file has a changed byte in the middle of a
-// capture, and in whose database a row, a version, a queue entry and a total are wrong, and the URLs of two
-// pages: of the first the row is lost, of the second a version.
+// damaged returns the disk of a damaged directory. Its first WARC file has a changed byte in the middle of a capture.
+// A row, a version, a queue entry and a total in its database are wrong. damaged also returns the URLs of two pages:
+// the first has lost its row, the second a version.
 func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
 	t.Helper()
 	disk = vfs.NewCrashableMem()
@@ -61,8 +61,8 @@ func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
 	return disk, file, [2]string{first.String(), second.String()}
 }
 
-// TestRepairCrash cuts a repair before every change of the disk. Whatever is left, another repair repairs it:
-// nothing is found wrong any more, what was damaged lies aside, no page is lost, and the crawl goes on.
+// TestRepairCrash cuts a repair before every change of the disk. After each cut another repair finishes the work. Then
+// verify finds nothing, the damaged parts lie aside, no page is lost, and the crawl goes on.
 func TestRepairCrash(t *testing.T) {
 	disk, file, urls := damaged(t)
 	watched := powercut.Watch(disk, 0)

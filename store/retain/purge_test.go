@@ -18,8 +18,8 @@ import (
 	"freshet/weburl"
 )
 
-// secret is what a page of these tests says and nothing else does: in its body, which WARC files hold
-// compressed, and in what its rows and records hold as it is.
+// secret is in the pages of these tests and nowhere else: compressed in the bodies in WARC files, and plain in rows
+// and records.
 const secret = "quagmire-7713"
 
 // secretAnswer is an answer that has the secret in every place that may hold a page's words.
@@ -35,8 +35,8 @@ func secretAnswer(t testing.TB, u weburl.URL, minutes int, text string) store.Fe
 	return f
 }
 
-// secretWeb crawls a site whose pages are to be purged and one whose pages are not, in WARC files of a
-// few captures; some of the captures are of visits long folded.
+// secretWeb crawls a site with pages to purge and a site without, in WARC files of a few captures. Some captures are
+// of visits folded long ago.
 func secretWeb(t testing.TB, s *store.Store) {
 	t.Helper()
 	bad, worse := storetest.Parse(t, "http://bad.test/page"), storetest.Parse(t, "http://bad.test/other")
@@ -50,7 +50,7 @@ func secretWeb(t testing.TB, s *store.Store) {
 	storetest.Commit(t, s, robots)
 }
 
-// filesWithSecret returns the files of a disk in which the secret can be found, however it is packed.
+// filesWithSecret returns the files of a disk that contain the secret, however packed.
 func filesWithSecret(t testing.TB, disk vfs.FS, dir string) (found []string) {
 	t.Helper()
 	found, err := remains.Find(disk, dir, secret)
@@ -66,8 +66,8 @@ func purgeOptions(disk vfs.FS) store.Options {
 	return o
 }
 
-// TestTakeDown takes down a page, then its site. What they said is in no file of the directory any more,
-// while everything else is as it was, and neither can come back.
+// TestTakeDown takes down a page, then its site. No file of the directory has their words any more, everything else is
+// unchanged, and neither can come back.
 func TestTakeDown(t *testing.T) {
 	disk := vfs.NewMem()
 	s := storetest.Open(t, purgeOptions(disk))
@@ -127,8 +127,8 @@ func TestTakeDown(t *testing.T) {
 	}
 }
 
-// busy has a crawl go on while its WARC files are read: it begins a file when the first is opened, and ends
-// it when it is about to be opened itself.
+// busy has a crawl go on while a program reads its WARC files. The crawl begins a file when the program opens the
+// first one, and ends that file when the program is about to open it.
 type busy struct {
 	begin, end   func()
 	begun, ended int
@@ -171,7 +171,7 @@ func TestTakeDownWhileFilesEnd(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestTakeDownUnknown holds that a page can be taken down before it is known.
+// TestTakeDownUnknown holds that an operator can take down a page before the crawl knows it.
 func TestTakeDownUnknown(t *testing.T) {
 	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
 	u := storetest.Parse(t, "http://page.test/x")

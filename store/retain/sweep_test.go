@@ -34,7 +34,7 @@ func warcBytes(t testing.TB, s *store.Store) (bytes int64) {
 	return bytes
 }
 
-// databaseBytes returns what keys and values take.
+// databaseBytes returns the size of keys and values.
 func databaseBytes(t testing.TB, s *store.Store) (bytes int64) {
 	t.Helper()
 	err := database.Scan(s.Inside().DB, []byte{format.KeyFormat}, []byte{format.KeyFormat + 1}, func(key, value []byte) error {
@@ -57,7 +57,7 @@ func versionsKept(t testing.TB, s *store.Store) int64 {
 	return total.Versions - total.Pruned
 }
 
-// readAll notes that the one consumer there is has read all records, so that they can go.
+// readAll notes that the only consumer has read all records. A sweep may then remove them.
 func readAll(t testing.TB, s *store.Store) {
 	t.Helper()
 	for p := range weburl.Partition(storetest.Partitions) {
@@ -105,10 +105,9 @@ func TestForgottenCapturesGo(t *testing.T) {
 	}
 }
 
-// TestYear keeps pages fresh for a year of 100,000 fetches a day, at 1 : 10,000: 10 fetches a day, files
-// of 100 KiB for a GiB, a sweep a week. Whatever limit is asked, the WARC files stay below it
-// from day to day and use most of it, and the database is as large as what is kept; what is referred to is
-// never gone.
+// TestYear keeps pages fresh for a year of 100,000 fetches a day, at 1 : 10,000. So there are 10 fetches a day, files
+// of 100 KiB for a GiB, and a sweep a week. Under any limit, the WARC files stay below it from day to day and use most
+// of it. The database is as large as the kept rows. No sweep removes a capture that a row refers to.
 func TestYear(t *testing.T) {
 	const day = 24 * time.Hour
 	tests := []struct {
@@ -166,7 +165,8 @@ func TestYear(t *testing.T) {
 			if bytes < test.atLeast {
 				t.Errorf("%d bytes at the end: want at least %d: more was let go than asked", bytes, test.atLeast)
 			}
-			// What rows take does not grow with time: the last visits of a page are kept, and the versions asked for.
+			// The size of rows does not grow with time: a page keeps its last visits, and as many versions as the
+			// settings ask for.
 			if kept := int64(len(c.Pages))*store.KeptVisits*150 + versionsKept(t, s)*200 + 64<<10; databaseBytes(t, s) > kept {
 				t.Errorf("%d bytes in the database: want at most %d", databaseBytes(t, s), kept)
 			}
@@ -181,8 +181,8 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// TestSweepCrash cuts a sweep that prunes and rewrites before every change of the disk. After each cut
-// everything is readable, the state is what the records make, and the next sweep does the rest.
+// TestSweepCrash cuts a sweep before every change of the disk. The sweep prunes and rewrites. After each cut
+// everything is readable, the state follows from the records, and the next sweep does the rest.
 func TestSweepCrash(t *testing.T) {
 	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
 	o, log := storetest.Promising(disk)
@@ -224,7 +224,7 @@ func TestSweepCrash(t *testing.T) {
 	}
 }
 
-// TestSweepReaders holds that who read a row before a sweep can read its capture after it.
+// TestSweepReaders holds that a reader with a row from before a sweep can read its capture after the sweep.
 func TestSweepReaders(t *testing.T) {
 	o := storetest.Options(vfs.NewMem())
 	o.WARC.MaxBytes = 16 << 10

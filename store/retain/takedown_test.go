@@ -43,8 +43,8 @@ func asCrawl(o store.Options, name string) store.Options {
 	return o
 }
 
-// TestTakeDownTwoCrawls has two crawls store the same site in one directory. What one of them is told to take
-// down is taken down in both, from whichever a crash has left it to; and a sweep by one moves captures of both.
+// TestTakeDownTwoCrawls has several crawls store the same site in one directory. One begins to take the site down, and
+// another finishes, as after a crash. The site is gone from all. A sweep by one crawl moves captures of all.
 func TestTakeDownTwoCrawls(t *testing.T) {
 	disk := vfs.NewMem()
 	o := purgeOptions(disk)
@@ -94,14 +94,14 @@ func TestTakeDownTwoCrawls(t *testing.T) {
 	}
 }
 
-// leftovers leaves in a directory, in which s is open, what a program that dies can leave there: each with the secret.
+// leftovers leaves the possible remains of a dying program in a directory, each with the secret. s is open in it.
 func leftovers(t *testing.T, s *store.Store, disk vfs.FS, rng *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()
 	if err := errors.Join(s.Inside().EndFile(), format.MakeDir(disk, "data/"+format.TempDir)); err != nil {
 		t.Fatal(err)
 	}
-	// A snapshot that is being read, one of an older program, and one that was cut.
+	// A snapshot with a reader, one of an older program, and one that was cut.
 	for _, to := range []string{format.TempDir + "/snapshot-1", fmt.Sprintf("snapshot-%d", 1+rng.IntN(1<<22)), "snapshot-7.part"} {
 		if err := transfer.Snapshot(ctx, s, "data/"+to); err != nil {
 			t.Fatal(err)
@@ -132,9 +132,10 @@ func leftovers(t *testing.T, s *store.Store, disk vfs.FS, rng *rand.Rand) {
 	}
 }
 
-// TestTakeDownSearch draws directories with two crawls and all kinds of leftovers, takes a page or a site down while
-// somebody holds on to the state before, cuts the power at some change of the disk, and has either crawl do the rest.
-// Then no file has any of it, however it is packed, and everything else is whole. FRESHET_SEEDS says how many.
+// TestTakeDownSearch draws directories with two crawls and all kinds of leftovers. It takes a page or a site down
+// while somebody holds a snapshot of the state before. It cuts the power at some change of the disk, and either crawl
+// does the rest. Then no file has any of the page or site, however packed, and everything else is whole. FRESHET_SEEDS
+// is the number of directories.
 func TestTakeDownSearch(t *testing.T) {
 	for seed := range seeds(t, 3) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { takeDownSearch(t, seed) })
@@ -170,11 +171,11 @@ func takeDownSearch(t *testing.T, seed uint64) {
 	targets := []store.Target{{Site: "http://bad.test"}}
 	if rng.IntN(2) == 0 {
 		targets = []store.Target{{URL: storetest.Parse(t, "http://bad.test/page")}, {URL: storetest.Parse(t, "http://bad.test/other")}}
-		// What robots.txt says is the site's.
+		// The text of robots.txt belongs to the site.
 		targets = append(targets, store.Target{Site: "http://bad.test"})
 	}
 	disk.Take()
-	// A snapshot of the database makes a compaction keep what was deleted.
+	// A snapshot of the database makes a compaction keep deleted values.
 	held := s.Inside().DB.NewSnapshot()
 	if _, err := s.BeginPurge(storetest.Begin, targets...); err != nil {
 		t.Fatal(err)
@@ -276,7 +277,7 @@ func (w *slow) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestStrangers has verify name what does not belong into a directory.
+// TestStrangers has verify name the files that do not belong in a directory.
 func TestStrangers(t *testing.T) {
 	disk := vfs.NewMem()
 	s := storetest.Open(t, storetest.Options(disk))

@@ -69,7 +69,7 @@ func (f flaky) Remove(ctx context.Context, name string) error {
 	return f.Store.Remove(ctx, name)
 }
 
-// setting is a directory on a disk whose segments go into the folder "bucket" of the same disk.
+// setting is a directory on a disk. Its segments go into the folder "bucket" of the same disk.
 type setting struct {
 	disk vfs.FS
 	down atomic.Bool
@@ -111,7 +111,7 @@ func closeStore(t *testing.T, s *store.Store) {
 
 const secret = "quagmire-7713"
 
-// crawl stores pages of two sites, one of which has a secret, from a minute on.
+// crawl stores pages of two sites for forty minutes from a minute on. One of the sites has a secret.
 func crawl(t *testing.T, s *store.Store, from int) {
 	t.Helper()
 	for minute := from; minute < from+40; minute++ {
@@ -183,8 +183,8 @@ func holdsSecret(t *testing.T, disk vfs.FS) (found []string) {
 	return found
 }
 
-// TestMove crawls while the store answers, while it does not, and after. Files are moved, all pages can be read at any
-// time that their file can be, the cache keeps its bound, and what is taken down is nowhere.
+// TestMove crawls while the object store answers, while it does not, and after. Files move there. A page is readable
+// whenever its file is. The cache stays within its bound. No place has a page that was taken down.
 func TestMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &setting{disk: vfs.NewMem()}
@@ -269,8 +269,8 @@ func TestFinish(t *testing.T) {
 	})
 }
 
-// TestRestore makes a directory of a snapshot and the object store alone. It reads and changes nothing until it is told
-// to; then the first one is refused.
+// TestRestore makes two directories from a snapshot and the object store alone. Such a directory reads, and changes
+// nothing until it takes over the segments. Then the directory that had them before is refused.
 func TestRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -340,7 +340,7 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestOther holds that an address is one directory's, and that a first use wants the store.
+// TestOther holds that one address belongs to one directory. The first use of an address needs the object store.
 func TestOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &setting{disk: vfs.NewMem()}
@@ -356,7 +356,7 @@ func TestOther(t *testing.T) {
 	})
 }
 
-// TestDamage has verify name objects that are lost, cut, changed or strange, and a repair let go of what they held.
+// TestDamage has verify name lost, cut, changed and strange objects. A repair forgets their content.
 func TestDamage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()

@@ -30,8 +30,8 @@ func (l *logKeeper) Append(groups []store.Group) error {
 	return nil
 }
 
-// TestSnapshotAndLog holds that a directory which takes in a partition's snapshot, and follows the log from its place
-// on, has the rows and bodies of the owner; and that a check finds a snapshot that is cut or changed.
+// TestSnapshotAndLog holds that a directory has the rows and bodies of the owner when it takes in a partition's
+// snapshot and follows the log from there. A check finds a cut or changed snapshot.
 func TestSnapshotAndLog(t *testing.T) {
 	l := &logKeeper{}
 	o := storetest.Options(vfs.NewMem())
@@ -79,9 +79,9 @@ func TestSnapshotAndLog(t *testing.T) {
 	}
 }
 
-// TestReplace holds that a directory which is behind a partition's log takes in a snapshot in the place of what it has,
-// goes on with the log, and takes off its disk what was purged meanwhile. Cut anywhere, it has the old rows of the
-// partition, none, or the new ones, and opens. A damaged snapshot leaves none.
+// TestReplace has a directory that is behind a partition's log. The directory replaces its rows of the partition by a
+// snapshot, goes on with the log, and takes off its disk what was purged meanwhile. After a cut at any place it opens
+// with the old rows of the partition, none, or the new ones. After a damaged snapshot it has none.
 func TestReplace(t *testing.T) {
 	l := &logKeeper{}
 	o := storetest.Options(vfs.NewMem())

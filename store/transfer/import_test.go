@@ -18,7 +18,7 @@ import (
 // streamMagic begins a stream.
 const streamMagic = "freshet partition 1\n"
 
-// crawled returns a store with a random crawl, and the partition that has most of it.
+// crawled returns a store with a random crawl, and the partition with the most records.
 func crawled(t testing.TB, o store.Options) (*store.Store, *storetest.Workload, weburl.Partition) {
 	t.Helper()
 	s := storetest.Open(t, o)

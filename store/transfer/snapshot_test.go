@@ -21,8 +21,8 @@ import (
 	"freshet/store/transfer"
 )
 
-// TestSnapshot copies a directory while it is written to and swept, destroys it, and restores it twice:
-// each time it is what it was, and goes on.
+// TestSnapshot copies a directory during writes and sweeps, destroys it, and restores it twice. Each time it is as
+// before, and goes on.
 func TestSnapshot(t *testing.T) {
 	disk := vfs.NewMem()
 	o := storetest.Options(disk)
@@ -85,8 +85,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfOneMoment commits pages while the WARC files of a snapshot are copied, until one is closed and the
-// next begun: the snapshot holds no byte of them.
+// TestSnapshotOfOneMoment commits pages while a snapshot copies WARC files, until the store closes a file and begins
+// the next. The snapshot has no byte of those pages.
 func TestSnapshotOfOneMoment(t *testing.T) {
 	disk := vfs.NewMem()
 	meanwhile := func() {}
@@ -169,8 +169,8 @@ func oldDirectory(t testing.TB, from int) *vfs.MemFS {
 	return disk
 }
 
-// TestMigrate brings a kept directory of every earlier format to this one, cut before every change of
-// the disk too: it is then of the old format or of the new, and whole.
+// TestMigrate brings a directory of every earlier format to this one, also with a cut before every change of the disk.
+// After each cut the directory is of the old format or of the new, and whole.
 func TestMigrate(t *testing.T) {
 	for old := format.Oldest; old < format.KeyFormat; old++ {
 		disk := oldDirectory(t, old)
@@ -218,8 +218,8 @@ func checkMigrated(t *testing.T, disk vfs.FS) {
 	}
 }
 
-// TestSameKeys opens a directory of a format that differs in values alone: to be read it is left as it is, and
-// to be written it becomes one of this format, which an older program refuses.
+// TestSameKeys opens a directory with a format that differs only in values. A reader leaves it as it is. A writer
+// brings it to this format, which an older program refuses.
 func TestSameKeys(t *testing.T) {
 	disk := vfs.NewMem()
 	o := storetest.Options(disk)

@@ -70,8 +70,7 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// FuzzPayload holds that no block makes the parser panic and that a payload is no longer than what
-// it came from.
+// FuzzPayload holds that no block makes the parser panic. A payload is no longer than its block.
 func FuzzPayload(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"))
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\nbody"))

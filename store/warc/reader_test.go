@@ -215,8 +215,8 @@ func TestReaderTellsDiskFromFormat(t *testing.T) {
 	}
 }
 
-// FuzzReader holds that no input makes the reader panic or run on, and that what it calls a record
-// can be read by its offset and length.
+// FuzzReader holds that no input makes the reader panic or loop. Every record that it returns is readable by its
+// offset and length.
 func FuzzReader(f *testing.F) {
 	for _, form := range []string{"members", "plain", "one member"} {
 		data, _ := file(f, form)

@@ -23,7 +23,7 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
 
 const page = "<!doctype html>\n<title>A page</title>\n<a href=/next>next</a>\n"
 
-// capture returns what a crawl writes of a page: twice fetched, then fetched conditionally.
+// capture returns the records that a crawl writes for a page: two fetches, then a conditional one.
 func capture() []*Record {
 	const target = "http://www.example.org/a?z=1&b=2"
 	address := netip.MustParseAddr("192.0.2.7")
@@ -80,7 +80,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// plain returns a record as it is in an uncompressed file.
+// plain returns the bytes of a record in an uncompressed file.
 func plain(t testing.TB, r *Record) []byte {
 	t.Helper()
 	member, err := NewEncoder(FastLevel).AppendMember(nil, r)
@@ -90,7 +90,7 @@ func plain(t testing.TB, r *Record) []byte {
 	return inflated(t, member)
 }
 
-// inflated returns what a gzip member holds.
+// inflated returns the content of a gzip member.
 func inflated(t testing.TB, member []byte) []byte {
 	t.Helper()
 	in, err := gzip.NewReader(bytes.NewReader(member))
@@ -249,8 +249,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzRecordRoundTrip holds that what has been decoded once is encoded and decoded to the same,
-// whoever wrote it.
+// FuzzRecordRoundTrip holds that a decoded record survives encoding and decoding, whoever wrote it.
 func FuzzRecordRoundTrip(f *testing.F) {
 	for _, r := range capture() {
 		f.Add(plain(f, r))

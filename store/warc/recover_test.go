@@ -63,8 +63,8 @@ func TestRecoverCutsZeros(t *testing.T) {
 	}
 }
 
-// TestRecoverSpares holds that what is known to be durable is kept unread, and only of the file that it is
-// known of.
+// TestRecoverSpares holds that Recover keeps bytes unread if it knows them to be durable, and only in the file that
+// they belong to.
 func TestRecoverSpares(t *testing.T) {
 	data, starts := file(t, "members")
 	durable := starts[3]

@@ -277,7 +277,7 @@ func TestWriterSalvages(t *testing.T) {
 	}
 }
 
-// halfWrite is a file that has space for half of what is written.
+// halfWrite is a file with space for half of each write.
 type halfWrite struct{ vfs.File }
 
 func (f *halfWrite) Write(p []byte) (int, error) {
@@ -287,8 +287,8 @@ func (f *halfWrite) Write(p []byte) (int, error) {
 
 func (f *halfWrite) Truncate(size int64) error { return f.File.(truncater).Truncate(size) }
 
-// TestWriterCrash cuts the disk after every operation: what Sync answered for is readable after
-// Recover, and nothing else is left open.
+// TestWriterCrash cuts the disk after every operation. Recover makes readable whatever Sync confirmed, and leaves
+// nothing else open.
 func TestWriterCrash(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	random := rand.New(rand.NewPCG(1, 1))
