@@ -18,7 +18,7 @@ import (
 	"freshet/weburl"
 )
 
-// A stepped site is crawled by a machine whose clock is set between runs. It logs by a clock that is right.
+// A stepped site sees a crawl whose machine's clock is set between runs. The site logs by a correct clock.
 type stepped struct {
 	truth *clock.Clock
 	mu    sync.Mutex

@@ -31,7 +31,7 @@ func begin(t *testing.T) (l *live, feed *broadcast.Server, end func()) {
 // A mischief is a client that means harm, or is broken. It goes on until ctx ends.
 type mischief func(ctx context.Context, l *live)
 
-// request writes a subscription by hand and returns the connection, from which nothing was read.
+// request writes a subscription by hand and returns the connection, unread.
 func (l *live) request(ctx context.Context, subscription string) (net.Conn, error) {
 	conn, err := l.dial(ctx, "tcp", l.at)
 	if err != nil {
@@ -61,8 +61,8 @@ func repeat(subscription string, bytes int, wait time.Duration) mischief {
 	}
 }
 
-// lags returns the longest time that a page took from its capture to the mirrors, and their sum, in a
-// day, and how often clients were passed over.
+// lags returns the longest time from a page's capture to the mirrors in a day, the sum of these times, and how often
+// the feed passed over clients.
 func lags(t *testing.T, harm mischief) (longest, sum time.Duration, pages int, over int64) {
 	synctest.Test(t, func(t *testing.T) {
 		l, feed, end := begin(t)
@@ -104,8 +104,8 @@ func lags(t *testing.T, harm mischief) (longest, sum time.Duration, pages int, o
 	return longest, sum, pages, over
 }
 
-// TestNobodyIsSlowed holds that clients who stop reading, take everything forever, or lie about what
-// they have, delay no page of another client: in simulated time, to the second.
+// TestNobodyIsSlowed holds that bad clients delay no page of another client: in simulated time, to the second. The bad
+// clients stop reading, take everything forever, or lie about what they have.
 func TestNobodyIsSlowed(t *testing.T) {
 	// The server looks at the log every 200 ms of the machine's time, and pages come in between at any moment.
 	const look = 17280 * 200 * time.Millisecond
@@ -134,8 +134,8 @@ func TestNobodyIsSlowed(t *testing.T) {
 	}
 }
 
-// TestLease holds that a client which is not heard of is let go when its lease ends, and one that is stays,
-// though neither reads.
+// TestLease holds that the feed lets a silent client go when its lease ends. A client that it hears of stays. Neither
+// client reads.
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, feed, end := begin(t)

@@ -30,7 +30,7 @@ import (
 	"freshet/weburl"
 )
 
-// An audience is a crawl of a changing web, and those to whom its feed hands it on: from the crawl's servers
+// An audience is a crawl of a changing web, with the subscribers and downloaders of its feed. From the crawl's servers
 // to the files of the mirrors everything is what a user runs, over HTTP.
 type audience struct {
 	sites, pages             int
@@ -42,8 +42,8 @@ type audience struct {
 	loopback                 bool // sockets, and the machine's time; else connections in memory, and a bubble's
 }
 
-// A result is what a run shows. Freshness is on average over the subscribers and over time, of the pages
-// that the crawl has: held against the web.
+// A result has the figures of a run. Freshness compares with the web, for the pages that the crawl has: on average
+// over the subscribers and over time.
 type result struct {
 	alone, crowded    float64 // the mirrors', before and after the downloaders come
 	repository        float64 // the crawl's own copy: no mirror can be fresher
@@ -60,7 +60,7 @@ func (r result) String() string {
 		r.alone, r.crowded, r.repository, r.believed, r.delay.Hours(), r.unserved, float64(r.sent)/1e6, float64(r.once)/1e6, float64(r.taken)/1e6, r.pages)
 }
 
-// live is an audience that is there.
+// live is a running audience.
 type live struct {
 	audience
 	t      testing.TB
@@ -80,8 +80,8 @@ type live struct {
 	mirrors []*listener
 }
 
-// run lets the crawl find its pages, brings all mirrors up to it, and then measures with what may leave
-// limited.
+// run lets the crawl find its pages and brings all mirrors up to it. Then it measures with a limit on the bytes that
+// leave.
 func (a audience) run(t testing.TB) (r result) {
 	l := open(t, a)
 	endCrawl := l.crawl()
@@ -200,7 +200,7 @@ func (l *live) visited(u weburl.URL, at time.Time, copied, kept bool) {
 	}
 }
 
-// feed lets a feed run in the place of the one before, with bytes a day that may leave; 0 is any number.
+// feed replaces the running feed by one that sends at most that many bytes a day; 0 is no limit.
 func (l *live) feed(perDay float64) (feed *broadcast.Server, end func()) {
 	feed, err := broadcast.NewServer(broadcast.Options{
 		Store: l.engine.Store(), Bell: &l.bell, Clock: l.clock, Scheduler: l.scheduler, ChunkBytes: 16 << 10, QueueBytes: l.queue,
@@ -263,8 +263,8 @@ func (l *live) interest(chance *rand.Rand) broadcast.Interest {
 // pass lets time pass.
 func (l *live) pass(d time.Duration) { _ = l.clock.Sleep(context.Background(), d) }
 
-// await lets time pass, at most 60 days, until something holds, which must then go on holding: what a running crawl
-// undoes again is true by luck only. A failure lets the run go on to its end, where it stops all that its bubble runs.
+// await lets time pass, at most 60 days, until a condition holds. The condition must then stay true: a crawl that
+// still runs may undo it. A failure lets the run go on to its end, where it stops everything in its bubble.
 func (l *live) await(what string, holds func() bool) {
 	l.t.Helper()
 	for range 60 * 4 {
@@ -276,8 +276,7 @@ func (l *live) await(what string, holds func() bool) {
 	l.t.Errorf("in 60 days not: %s", what)
 }
 
-// score means freshness, four times a day: the mirrors', and what it would be if each were as fresh as the
-// repository.
+// score averages freshness, four times a day: that of the mirrors, and that of mirrors as fresh as the repository.
 func (l *live) score(mirrors, repository *float64) {
 	samples := 4 * l.days
 	for range samples {
@@ -310,7 +309,7 @@ func (l *live) score(mirrors, repository *float64) {
 	}
 }
 
-// lacking returns how many pages the mirrors hold otherwise than the repository, or should not hold.
+// lacking returns the number of pages in which the mirrors differ from the repository.
 func (l *live) lacking() (pages int) {
 	want := l.repository()
 	for _, m := range l.mirrors {
@@ -330,7 +329,7 @@ func (l *live) lacking() (pages int) {
 	return pages
 }
 
-// awaited returns how many of the pages known, that are there still, the mirrors do not hold in any version.
+// awaited returns how many of the known pages the mirrors lack in every version. Pages that have ended do not count.
 func (l *live) awaited(known map[weburl.URL]map[string]store.Version) (pages int) {
 	current := l.repository()
 	for _, m := range l.mirrors {
@@ -346,8 +345,8 @@ func (l *live) awaited(known map[weburl.URL]map[string]store.Version) (pages int
 	return pages
 }
 
-// repository returns what a mirror may hold of every page that can be read, by its digest: the last
-// version or, where that differs from those before in bytes alone, which is no change, one of those.
+// repository returns, for each readable page, the versions that a mirror may hold, by digest: the last version, and
+// the ones before it as far as the last differs from them in noise alone.
 func (l *live) repository() map[weburl.URL]map[string]store.Version {
 	all := map[weburl.URL]map[string]store.Version{}
 	s := l.engine.Store()
@@ -410,7 +409,7 @@ func (l *live) taken() (bytes int64) {
 
 var full = flag.Bool("full", false, "let TestFeed measure 200 subscribers and 20 downloaders, under each scheduler")
 
-// TestFeed is a small audience under our scheduler, in simulated time; with -full the one of BenchmarkFeed.
+// TestFeed runs a small audience under our scheduler, in simulated time. With -full it runs those of BenchmarkFeed.
 func TestFeed(t *testing.T) {
 	all := []audience{{sites: 8, pages: 120, subscribers: 12, downloaders: 3, days: 4, perDay: 500_000, scheduler: "lifetime"}}
 	if *full {
@@ -432,7 +431,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// audiences are 200 subscribers and 20 downloaders who come at once, under each scheduler.
+// audiences are 200 subscribers and, later, 20 downloaders who all come at the same time, under each scheduler.
 func audiences() (all []audience) {
 	for _, kind := range scheduler.Kinds() {
 		all = append(all, audience{sites: 40, pages: 1000, subscribers: 200, downloaders: 20, days: 10, perDay: 4e6, scheduler: kind.Name})

@@ -22,7 +22,7 @@ import (
 	"freshet/weburl"
 )
 
-// A neighbour is a site of pages that never change, with what goes wrong with it.
+// A neighbour is a site of pages that never change, and its fault.
 type neighbour struct {
 	pages  int
 	hours  string // in which alone it may be asked; "": always
@@ -165,8 +165,8 @@ func mustParse(t *testing.T, address string) weburl.URL {
 	return u
 }
 
-// TestOneSiteSlowsNoOther keeps eight sites of 25 pages fresh with 200 requests a day: each page is visited once a
-// day. What goes wrong with one of them takes no visit from the others.
+// TestOneSiteSlowsNoOther keeps eight sites of 25 pages fresh with 200 requests a day: a visit a day for each page. A
+// fault of one site takes no visit from the others.
 func TestOneSiteSlowsNoOther(t *testing.T) {
 	for name, ill := range map[string]neighbour{
 		"paused":             {paused: true},
@@ -193,9 +193,9 @@ func TestOneSiteSlowsNoOther(t *testing.T) {
 	}
 }
 
-// TestNobodyPaysForAnother draws neighbourhoods in which something is wrong with some sites. Each other site has at
-// least 95 of a hundred of the visits that it has where those sites do not exist and the budget is less by what they
-// use. FRESHET_SEEDS sets the number of neighbourhoods; keepfresh has hundreds of the decision alone.
+// TestNobodyPaysForAnother draws neighbourhoods in which some sites have faults. Each other site gets at least 95 % of
+// the visits that it gets without the faulty sites, with the budget reduced by their use. FRESHET_SEEDS sets the
+// number of neighbourhoods; keepfresh has hundreds for the decision alone.
 func TestNobodyPaysForAnother(t *testing.T) {
 	seeds := 1
 	if n, err := strconv.Atoi(os.Getenv("FRESHET_SEEDS")); err == nil {

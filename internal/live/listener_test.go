@@ -10,7 +10,7 @@ import (
 	"freshet/weburl"
 )
 
-// A listener is a mirror that is being kept, or made once.
+// A listener is a mirror that the feed keeps fresh, or fills once.
 type listener struct {
 	wants map[weburl.Site]bool
 	dir   string
@@ -66,7 +66,7 @@ func (l *live) listen(interest broadcast.Interest, once bool) *listener {
 	return m
 }
 
-// take notes what has become of a page.
+// take notes a change of a page.
 func (m *listener) take(l *live, c mirror.Change) error {
 	u, err := weburl.Parse(c.URL)
 	if err != nil {
@@ -88,7 +88,7 @@ func (m *listener) take(l *live, c mirror.Change) error {
 	return nil
 }
 
-// delays returns how long downloaders who came at one time have waited, the unserved until now.
+// delays returns the mean wait of downloaders who came at the same time. For the unserved ones it counts until now.
 func delays(all []*listener, arrived, now time.Time) (mean time.Duration, unserved int) {
 	for _, m := range all {
 		m.mu.Lock()

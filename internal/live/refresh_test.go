@@ -19,7 +19,7 @@ import (
 
 const day = 24 * time.Hour
 
-// month is a web, a crawl of it and what they come to, in a bubble.
+// month is a web and a crawl of it, in a bubble.
 type month struct {
 	seed         uint64
 	pages, sites int
@@ -29,7 +29,7 @@ type month struct {
 	delay        time.Duration
 }
 
-// score is what is true and what was believed, on average over the scored days.
+// score has the true and the estimated freshness, on average over the scored days.
 type score struct {
 	truth, estimate, uniform float64
 	requests                 int64 // the most in a day
@@ -125,9 +125,8 @@ func TestMonth(t *testing.T) {
 }
 
 // TestPoliteMonth holds the estimate within 2 points of the truth, on average over eight webs, where politeness leaves
-// a tenth of the budget. Most pages were then visited once or twice, and what is believed of them is what others of
-// their kind tell. The estimate of a single web is off by 2 points in one of three: its four thousand visits cannot
-// tell more.
+// a tenth of the budget. The crawl then visits most pages once or twice, and estimates them from others of their kind.
+// The estimate of a single web is off by 2 points in one of three: its four thousand visits cannot tell more.
 func TestPoliteMonth(t *testing.T) {
 	const webs = 8
 	off := 0.0
@@ -144,8 +143,7 @@ func TestPoliteMonth(t *testing.T) {
 	}
 }
 
-// TestRestart holds that a crawl that is opened again believes of its pages what it believed, from their
-// stored visits.
+// TestRestart holds that a crawl estimates its pages as before after it is opened again, from their stored visits.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 8640)

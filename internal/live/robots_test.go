@@ -20,7 +20,7 @@ import (
 	"freshet/weburl"
 )
 
-// A ruled site has so many pages and a robots.txt that is another from day to day.
+// A ruled site has that many pages and a robots.txt that changes from day to day.
 type ruled struct {
 	pages    int
 	robots   atomic.Pointer[func(http.ResponseWriter)]
@@ -119,8 +119,8 @@ func states(t *testing.T, e *node.Node) store.Counters {
 	return total
 }
 
-// TestTwoDaysOfDisallow holds that a site which forbids all for two days has its pages withdrawn while it does, told in
-// the change feed, and every one of them fresh again after it.
+// TestTwoDaysOfDisallow has a site forbid everything for two days. Meanwhile the crawl withdraws its pages and tells
+// so in the change feed. Afterwards every page is fresh again.
 func TestTwoDaysOfDisallow(t *testing.T) {
 	pages := 479
 	if testing.Short() {
@@ -170,8 +170,8 @@ func TestTwoDaysOfDisallow(t *testing.T) {
 	})
 }
 
-// TestRobotsOutage holds that an outage of robots.txt is not an answer: the pages of a site go on by the rules that
-// were had last, and none is withdrawn.
+// TestRobotsOutage holds that an outage of robots.txt is not an answer. The crawl goes on by the last rules of the
+// site, and withdraws no page.
 func TestRobotsOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open, out := says("User-agent: *\nDisallow: /7\n"), fails
@@ -198,9 +198,8 @@ func TestRobotsOutage(t *testing.T) {
 	})
 }
 
-// TestNewSiteInAnOutage holds that a new site whose robots.txt cannot be fetched keeps its seed: a crawl that does not
-// wait ends by itself and says so, the next one asks again, and one that waits gets the page once robots.txt can be
-// fetched.
+// TestNewSiteInAnOutage holds that a new site without a reachable robots.txt keeps its seed. A crawl that does not
+// wait ends by itself and says so; the next one asks again. A crawl that waits gets the page when robots.txt is back.
 func TestNewSiteInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, open := fails, says("User-agent: *\nDisallow: /7\n")
@@ -240,8 +239,8 @@ func TestNewSiteInAnOutage(t *testing.T) {
 	})
 }
 
-// TestRefusedPagesComeBack holds that what robots.txt has refused is asked for by a later run, once it is allowed,
-// though nothing is queued: the site is watched.
+// TestRefusedPagesComeBack holds that a later run asks for pages that robots.txt refused before and allows now.
+// Nothing is queued meanwhile: the crawl watches the site.
 func TestRefusedPagesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shut, open := says("User-agent: *\nDisallow: /\n"), says("User-agent: *\nDisallow: /7\n")
@@ -275,8 +274,8 @@ func TestRefusedPagesComeBack(t *testing.T) {
 	})
 }
 
-// TestRulesAreObeyedAfterAStop holds that a crawl which ended between the coming of other rules and the look at the
-// pages makes up for it when it begins again.
+// TestRulesAreObeyedAfterAStop has a crawl end between the arrival of new rules and the check of the pages. The crawl
+// makes the check when it begins again.
 func TestRulesAreObeyedAfterAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRuled(t, 300, says("User-agent: *\nDisallow:\n"))

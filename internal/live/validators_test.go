@@ -108,7 +108,7 @@ func TestLyingValidators(t *testing.T) {
 	}
 }
 
-// validatorsOf reads what a directory holds of a site's validators.
+// validatorsOf reads the validators of a site from a directory.
 func validatorsOf(t *testing.T, fs vfs.FS, site weburl.Site) store.Validators {
 	t.Helper()
 	s, err := store.Open("data", store.Options{FS: fs, Crawl: "main", ReadOnly: true})
