@@ -160,6 +160,7 @@ const (
 // RobotsAnswer is the result of a request for a robots.txt.
 type RobotsAnswer struct {
 	robots.Answer
+	Nobody bool          // no such host, or it refuses connections
 	Record *store.Robots // the fields from the answer alone: times, outcome, status, address, reason
 }
 

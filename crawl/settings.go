@@ -105,7 +105,6 @@ type Rows interface {
 	PagesFrom(weburl.Partition, weburl.Fingerprint) iter.Seq2[store.PageAt, error]
 	// VisitsFrom is PagesFrom with the visits of each page.
 	VisitsFrom(weburl.Partition, weburl.Fingerprint) iter.Seq2[store.PageVisits, error]
-	Visits(weburl.Partition, weburl.Fingerprint) ([]store.Visit, error)
 	OutLinks(weburl.Partition, weburl.Fingerprint) ([]store.OutLink, error)
 	Site(weburl.Site) (store.SiteRow, error)
 	// Sites iterates over a partition's sites. Of a partition that is not owned the shard looks for seeds alone, and

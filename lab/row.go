@@ -68,7 +68,7 @@ func parameter(f *pflag.Flag) Field {
 	return Field{name, text}
 }
 
-// number returns text as an int64, uint64 or float64, or text itself if it is no number.
+// number returns text as an int64, uint64 or float64, or text itself if it is not a number.
 func number(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i

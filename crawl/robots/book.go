@@ -56,7 +56,6 @@ type Answer struct {
 	Redirect weburl.URL // where the answer redirects to; zero: it is not a redirect
 	Reached  bool       // it was fetched, or the site has none (any 4xx but 429)
 	Barred   bool       // no request was made: the address is forbidden
-	Nobody   bool       // no such host, or it refuses connections
 	Body     []byte     // of what was fetched
 }
 

@@ -51,8 +51,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestCarried holds that Carried returns the links as recorded. A target that is no page has its own number. Outside
-// counts such a target if it is on the host of a page.
+// TestCarried holds that Carried returns the links as recorded. A target that is not a page has its own number.
+// Outside counts such a target if it is on the host of a page.
 func TestCarried(t *testing.T) {
 	w, err := Read(strings.NewReader(small), "web")
 	if err != nil {
