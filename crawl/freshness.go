@@ -77,8 +77,11 @@ func (r Refresh) newPolicy() (refresh.Policy, error) {
 
 // Freshness is the believed freshness of the copy, computed without requests.
 type Freshness struct {
-	Pages     int64   `json:"pages"`      // kept fresh; here and below without requisites, sitemaps and feeds
-	Freshness float64 `json:"freshness"`  // expected share of them whose copy is up to date
+	Pages     int64   `json:"pages"`     // kept fresh; here and below without requisites, sitemaps and feeds
+	Freshness float64 `json:"freshness"` // expected share of them whose copy is up to date
+	// The true share is between these in nine of ten cases.
+	Low       float64 `json:"freshness_low"`
+	High      float64 `json:"freshness_high"`
 	Weighted  float64 `json:"weighted"`   // the same by weight
 	MeanAgeS  float64 `json:"mean_age_s"` // expected time since a copy's page first changed, 0 for the fresh
 	Policy    string  `json:"policy"`
@@ -97,6 +100,7 @@ type Freshness struct {
 	// Sites are the sites with the most pages, mostSites of them.
 	Sites map[string]SiteFreshness `json:"sites"`
 
+	spread        float64 // variance of the number of pages whose copy is up to date, if they are independent
 	weight        float64 // of the pages
 	embarrassment float64 // queries a day, of a stale copy of weight 1; 0: not known
 }
@@ -149,13 +153,14 @@ func (b *Beliefs) Next() { b.next = 0 }
 
 // belief is the sums over some pages.
 type belief struct {
-	pages                        int64
-	fresh, age, weight, weighted float64
+	pages                                int64
+	fresh, spread, age, weight, weighted float64
 }
 
 func (b *belief) add(c refresh.Copy, weight float64) {
 	b.pages++
 	b.fresh += 1 - c.Stale
+	b.spread += c.Stale * (1 - c.Stale)
 	b.age += c.Age
 	b.weight += weight
 	b.weighted += weight * (1 - c.Stale)
@@ -279,8 +284,9 @@ func (c *calibration) shares() (expected, found float64) {
 func (b *Beliefs) Result() *Freshness {
 	f := &Freshness{
 		Pages: b.total.pages, Freshness: b.total.freshness(), MeanAgeS: b.total.meanAge(), Sites: map[string]SiteFreshness{},
-		weight: b.total.weight,
+		spread: b.total.spread, weight: b.total.weight,
 	}
+	f.bound()
 	if b.total.weight > 0 {
 		f.Weighted = b.total.weighted / b.total.weight
 	}
@@ -298,6 +304,17 @@ func (b *Beliefs) Result() *Freshness {
 	return f
 }
 
+// together is the standard error that beliefs about many pages share, as a part of the stale share. They go wrong
+// together where a site's sitemap or feed is visited less often than before: what it told of is missing then.
+const together = 0.2
+
+// bound sets the bounds of the freshness, two standard errors away.
+func (f *Freshness) bound() {
+	n := float64(max(1, f.Pages))
+	either := 2 * math.Hypot(math.Sqrt(f.spread)/n, together*(1-f.Freshness))
+	f.Low, f.High = max(0, f.Freshness-either), min(1, f.Freshness+either)
+}
+
 // And returns the freshness of two shards' parts of a copy together. nil stands for a shard without sums yet.
 func (f *Freshness) And(o *Freshness) *Freshness {
 	if f == nil || o == nil {
@@ -312,7 +329,7 @@ func (f *Freshness) And(o *Freshness) *Freshness {
 	pages := func(x, y float64) float64 { return mean(x, y, float64(f.Pages), float64(o.Pages)) }
 	sum := Freshness{
 		Pages: f.Pages + o.Pages, Freshness: pages(f.Freshness, o.Freshness), MeanAgeS: pages(f.MeanAgeS, o.MeanAgeS),
-		Weighted: mean(f.Weighted, o.Weighted, f.weight, o.weight), weight: f.weight + o.weight,
+		Weighted: mean(f.Weighted, o.Weighted, f.weight, o.weight), spread: f.spread + o.spread, weight: f.weight + o.weight,
 		embarrassment: f.embarrassment,
 		Policy:        f.Policy, Budget: f.Budget + o.Budget, IntervalS: f.IntervalS,
 		Requests: f.Requests + o.Requests, Last: f.Last + o.Last,
@@ -320,6 +337,7 @@ func (f *Freshness) And(o *Freshness) *Freshness {
 		ExpectedChanged: pages(f.ExpectedChanged, o.ExpectedChanged), FoundChanged: pages(f.FoundChanged, o.FoundChanged),
 		Sites: mostPages(f.Sites, o.Sites),
 	}
+	sum.bound()
 	for i := range min(len(f.Forecast), len(o.Forecast)) {
 		x, y := f.Forecast[i], o.Forecast[i]
 		sum.Forecast = append(sum.Forecast, BudgetFreshness{x.Budget + y.Budget,
