@@ -108,8 +108,23 @@ type hosts struct{ shard *Shard }
 func (f *fresh) enter(key PageKey, u weburl.URL, apart bool, at float64) refresh.ID {
 	weight := f.weightOf(u)
 	id := f.table.add(key, apart, weight)
-	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: u.Path(), Weight: weight, Fresh: at, Apart: apart})
+	path := u.Path()
+	if u.Query() != "" {
+		path += "?" // the folder /a/b is named like /a/b alone
+	}
+	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: path, Weight: weight, Fresh: at, Apart: apart})
 	return id
+}
+
+// at returns the page with a path, if it is kept fresh. home says in which partition a site is.
+func (f *fresh) at(home func(weburl.Site) weburl.Partition) func(site, path string) (refresh.ID, bool) {
+	return func(site, path string) (refresh.ID, bool) {
+		u, err := weburl.Site(site).Root().Parse(path)
+		if err != nil {
+			return 0, false
+		}
+		return f.table.find(PageKey{home(u.Site()), u.Fingerprint()})
+	}
 }
 
 // forget lets a page go.

@@ -130,3 +130,51 @@ func TestRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestRemembersKin holds that a page with the name of a small folder, and the pages there, are kin in a crawl: after
+// one has changed, the others are believed stale. A restart believes it too.
+func TestRemembersKin(t *testing.T) {
+	w := newWorld(t)
+	w.set("budget", "30", true)
+	w.set("interval", "1h", true)
+	names := []string{"http://a.test/d", "http://a.test/x", "http://a.test/d/1", "http://a.test/d/2"}
+	w.web["http://a.test/"] = &page{status: 200, links: names}
+	for _, name := range names {
+		w.web[name] = &page{status: 200, body: "first"}
+	}
+	w.settings.Seeds = []weburl.URL{parse(t, "http://a.test/")}
+	w.open()
+	w.run(time.Hour)
+	stale := func(name string) float64 {
+		u, f := parse(t, name), w.shard.fresh
+		id, known := f.table.find(PageKey{w.shard.home(u.Site()), u.Fingerprint()})
+		if !known {
+			t.Fatalf("%s is not kept fresh", name)
+		}
+		return f.belief.Copy(id, keepfresh.Seconds(w.now)).Stale
+	}
+	w.web["http://a.test/d/1"].body = "second"
+	for minutes := 0; stale("http://a.test/d") < 0.4; minutes++ {
+		if minutes > 60 {
+			t.Fatal("nothing follows from a change")
+		}
+		w.run(10 * time.Second)
+	}
+	var before []float64
+	for _, name := range names {
+		before = append(before, stale(name))
+	}
+	w.stop(true)
+	w.open()
+	for steps := 0; w.shard.Remembers() && steps < 100; steps++ {
+		w.step()
+	}
+	for i, name := range names {
+		if now := stale(name); (now > 0.4) != (before[i] > 0.4) {
+			t.Errorf("%s is stale with %.3f after a restart, before it with %.3f", name, now, before[i])
+		}
+	}
+	if before[1] > 0.4 {
+		t.Errorf("%s is stale with %.3f", names[1], before[1])
+	}
+}

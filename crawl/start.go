@@ -54,6 +54,7 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 	if settings.Refresh != nil {
 		s.fresh, err = newFresh(*settings.Refresh, rows, hosts{s}, settings.Delay, settings.Second, now)
 		if err == nil {
+			s.fresh.belief.Find(s.fresh.at(s.home))
 			err = s.remember(slices.Collect(s.owned())...)
 		}
 		if err != nil {

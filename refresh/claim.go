@@ -17,6 +17,11 @@ const (
 	Ping
 )
 
+// kin is no word of the site: a page of the same small folder changed, or the page with the folder's name. Such a hint
+// counts like a claim: it is trusted as far as earlier hints at the site were right. It is not stored, because repeated
+// visits give it again.
+const kin Source = math.MaxUint8
+
 // claimant is one source of one site.
 type claimant struct {
 	site   int32
@@ -47,7 +52,7 @@ func (x *Index) Claim(id ID, source Source, at float64) {
 	}
 }
 
-// Claimed returns the source of the open claim about the page, or 0 if there is none.
+// Claimed returns the source of the site's open claim about the page, or 0 if there is none.
 func (x *Index) Claimed(id ID) Source { return x.learner.must(id).source }
 
 // claim opens a claim. It reports whether the claim adds to the page's expected changes.
@@ -56,29 +61,76 @@ func (l *learner) claim(id ID, source Source, at float64) bool {
 	if !(at > s.seen) {
 		return false
 	}
-	changes := float32(0)
-	if p := l.trust[l.claimant(s, source)].Precision(); p >= leastPrecision {
-		changes = float32(-math.Log1p(-p))
-	}
-	if s.source != 0 && changes <= l.claims[id] {
+	changes := l.changes(s, source)
+	if s.source != 0 && changes <= l.changes(s, s.source) {
 		return false
 	}
-	l.claims[id], s.source = changes, source
+	s.source = source
 	return changes > 0
+}
+
+// hint tells a page's kin that it changed. It calls f for those of which more changes are expected because of it.
+func (l *learner) hint(id ID, at float64, f func(ID)) {
+	tell := func(folder int32) {
+		for _, other := range l.forest.folders[folder].kin {
+			s := &l.pages[other]
+			if other == id || s.marks.has(hinted) || !(at > s.seen) {
+				continue
+			}
+			s.marks.set(hinted, true)
+			if l.changes(s, kin) > 0 {
+				f(other)
+			}
+		}
+	}
+	tell(l.pages[id].folder)
+	if own, ok := l.forest.named[id]; ok {
+		tell(own)
+	}
+}
+
+// changes returns the expected changes that a claim of a source adds to a page's.
+func (l *learner) changes(s *state, source Source) float64 {
+	if p := l.trust[l.claimant(s, source)].Precision(); p >= leastPrecision {
+		return -math.Log1p(-p)
+	}
+	return 0
+}
+
+// claimed returns the expected changes that the open claim and hint add to the page's.
+func (l *learner) claimed(id ID) (sum float64) {
+	s := &l.pages[id]
+	if s.source != 0 {
+		sum = l.changes(s, s.source)
+	}
+	if s.marks.has(hinted) {
+		sum += l.changes(s, kin)
+	}
+	return sum
 }
 
 func (l *learner) claimant(s *state, source Source) claimant {
 	return claimant{l.forest.folders[s.folder].site, source}
 }
 
-// judge closes a page's claim with the result of a visit. expected is the number of changes expected without the
-// claim. judge returns the changes that the claim had added, or 0 if there was no claim.
+// judge closes a page's claim and hint with the result of a visit. expected is the number of changes expected without
+// them. judge returns the changes that they had added.
 func (l *learner) judge(id ID, expected float64, changed bool) (claimed float64) {
 	s := &l.pages[id]
-	if s.source == 0 {
-		return 0
+	claimed = l.claimed(id)
+	if s.source != 0 {
+		l.score(l.claimant(s, s.source), expected, changed)
 	}
-	who := l.claimant(s, s.source)
+	if s.marks.has(hinted) {
+		l.score(l.claimant(s, kin), expected, changed)
+	}
+	s.source = 0
+	s.marks.set(hinted, false)
+	return claimed
+}
+
+// score counts a claim as right or wrong.
+func (l *learner) score(who claimant, expected float64, changed bool) {
 	t := l.trust[who]
 	right := 0.0
 	if changed {
@@ -90,10 +142,6 @@ func (l *learner) judge(id ID, expected float64, changed bool) (claimed float64)
 	}
 	const keep = 1 - 1.0/rememberedClaims
 	l.trust[who] = change.Trust{Right: keep*t.Right + right, Wrong: keep*t.Wrong + 1 - right}
-	claimed = l.claimed(id)
-	s.source = 0
-	delete(l.claims, id)
-	return claimed
 }
 
 // urgent returns the changes that an open claim adds to the value of a visit. After a failed visit it returns 0, so

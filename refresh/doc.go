@@ -33,7 +33,8 @@
 // With Learning.Shared, Index also learns that pages of a group change together. Each group has a hazard of shared
 // changes, day by day, learned from all visits to its pages. If three pages of a folder have changed, the others are
 // probably stale, and a change that the folder explains says little about the page. Index also learns which share of
-// these changes reaches a page: none, if pages change independently.
+// these changes reaches a page: none, if pages change independently. In a folder too small for that, a page that
+// changed is a hint about the others, and about the page with the folder's name.
 //
 // A visit to one page tells about the others. So a folder without recent visits is worth a look at one page. With
 // Learning.Hours, Index detects a page that changes at a certain hour of the day, and visits it right after that

@@ -2,6 +2,7 @@ package refresh
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"freshet/change"
@@ -14,6 +15,8 @@ type folder struct {
 	site   int32
 	pages  int32   // ever added in it or below it
 	weight float64 // of the present pages
+	own    int32   // ever added in it and not below it, and the page of its name
+	kin    []ID    // those of them that are present, while they were few, see forest.join
 	group  *group  // nil while it has too few pages
 	inner  *group  // its innermost group when the forest had asOf groups
 	asOf   int32
@@ -71,13 +74,15 @@ type forest struct {
 	folders []folder
 	byName  map[string]int32 // of a root: its site, and "\n" for those apart; of a folder: its root, "\n" and the path
 	sites   []*site
-	groups  []*group // of all sites
+	groups  []*group     // of all sites
+	named   map[ID]int32 // pages with the name of a folder, and that folder: /a/b of /a/b/c
+	find    func(parent int32, site, path string) (ID, bool)
 }
 
 // enter returns the folder of a page and counts the page. It makes folders and groups as needed.
 func (f *forest) enter(p Page) int32 {
 	if f.byName == nil {
-		f.byName = make(map[string]int32)
+		f.byName, f.named = make(map[string]int32), make(map[ID]int32)
 	}
 	root := p.Site
 	at, ok := f.byName[root]
@@ -99,16 +104,23 @@ func (f *forest) enter(p Page) int32 {
 			return at
 		}
 		if i += next; i > 0 {
-			at = f.at(root+"\n"+p.Path[:i], at)
+			at = f.at(root, p.Path[:i], at)
 		}
 	}
 }
 
-// at returns the folder of that name below parent, and counts one more page in it.
-func (f *forest) at(name string, parent int32) int32 {
+// at returns the folder with that path below parent, and counts one more page in it.
+func (f *forest) at(root, path string, parent int32) int32 {
+	name := root + "\n" + path
 	at, ok := f.byName[name]
 	if !ok {
 		at = f.make(name, parent, f.folders[parent].site)
+		if f.find != nil {
+			if id, some := f.find(parent, strings.TrimSuffix(root, "\n"), path); some {
+				f.join(at, id)
+				f.named[id] = at
+			}
+		}
 	}
 	here := &f.folders[at]
 	here.pages++
@@ -142,6 +154,43 @@ func (f *forest) found(at int32, name string) {
 	g.index = len(s.groups)
 	s.groups = append(s.groups, g)
 	f.groups = append(f.groups, g)
+}
+
+// join makes a page kin of a folder's others, as long as fewer than least were ever in it.
+func (f *forest) join(at int32, id ID) {
+	here := &f.folders[at]
+	if here.own++; int(here.own) < f.least {
+		here.kin = append(here.kin, id)
+	} else {
+		here.kin = nil
+	}
+}
+
+// settle makes a page in a folder kin of its others, and of those in the folder of the page's name.
+func (f *forest) settle(at int32, id ID, p Page) {
+	f.join(at, id)
+	root := p.Site
+	if p.Apart {
+		root += "\n"
+	}
+	if own, ok := f.byName[root+"\n"+p.Path]; ok {
+		f.join(own, id)
+		f.named[id] = own
+	}
+}
+
+// leave takes a page in a folder away from its kin.
+func (f *forest) leave(at int32, id ID) {
+	f.part(at, id)
+	if own, ok := f.named[id]; ok {
+		f.part(own, id)
+		delete(f.named, id)
+	}
+}
+
+func (f *forest) part(at int32, id ID) {
+	here := &f.folders[at]
+	here.kin = slices.DeleteFunc(here.kin, func(other ID) bool { return other == id })
 }
 
 // group returns the innermost group that a folder belongs to.

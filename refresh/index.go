@@ -68,6 +68,16 @@ func (x *Index) Add(id ID, page Page) {
 	})
 }
 
+// Find sets the function that finds the page with a path, to relate the page /a/b to those in the folder /a/b. Without
+// it, Index relates them only if the folder was there before the page.
+func (x *Index) Find(page func(site, path string) (ID, bool)) {
+	l := &x.learner
+	l.forest.find = func(parent int32, site, path string) (ID, bool) {
+		id, ok := page(site, path)
+		return id, ok && int(id) < len(l.pages) && l.pages[id].marks.has(there) && l.pages[id].folder == parent
+	}
+}
+
 // Remove forgets the page. Its group keeps what it learned from it.
 func (x *Index) Remove(id ID) {
 	x.learner.remove(id)
@@ -89,6 +99,9 @@ func (x *Index) Visited(id ID, v Visit) {
 		x.looks.Place(g.id, x.now)
 	})
 	x.ranking.Place(id, x.now)
+	if v.Outcome == Changed {
+		x.learner.hint(id, v.At, func(other ID) { x.ranking.Again(other, x.now) })
+	}
 }
 
 // Learn learns from the visits so far, as Next does. It is for a caller that wants beliefs and not the page to visit.

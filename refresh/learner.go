@@ -56,6 +56,7 @@ const (
 	told                      // a visit has told something
 	failed                    // visits since seen told nothing: the last one is in learner.failed
 	watched                   // it has hours in learner.hours
+	hinted                    // another page of its small folder has changed, see learner.hint
 )
 
 func (m marks) has(one marks) bool { return m&one != 0 }
@@ -78,7 +79,6 @@ type learner struct {
 	beliefs []change.Packed          // by ID: the evidence
 	failed  map[ID]float64           // time of the last visit, for pages whose last visit told nothing
 	hours   map[ID]*change.Timetable // for pages that were visited twice within a day
-	claims  map[ID]float32           // expected changes that open claims add, see Claim
 	origin  float64                  // day 0, in seconds
 	begun   bool
 	due     Queue         // sites, by the time to learn from them
@@ -91,7 +91,7 @@ type learner struct {
 
 func newLearner(o Learning) learner {
 	return learner{options: o, forest: forest{least: o.Folder}, overall: startingPrior(),
-		failed: map[ID]float64{}, hours: map[ID]*change.Timetable{}, claims: map[ID]float32{}}
+		failed: map[ID]float64{}, hours: map[ID]*change.Timetable{}}
 }
 
 func (l *learner) add(id ID, p Page) {
@@ -109,6 +109,7 @@ func (l *learner) add(id ID, p Page) {
 	*s = state{seen: fresh, weight: float32(p.Weight), folder: folder, index: int32(len(home.pages)), marks: there}
 	l.beliefs[id] = change.Packed{}
 	home.pages = append(home.pages, id)
+	l.forest.settle(folder, id, p)
 	l.forest.weigh(folder, float64(s.weight))
 	if site := ID(l.forest.folders[folder].site); !l.due.Has(site) {
 		home.next, home.renew = fresh+lookEvery, fresh+priorEvery
@@ -119,6 +120,7 @@ func (l *learner) add(id ID, p Page) {
 func (l *learner) remove(id ID) {
 	s := l.must(id)
 	l.forest.weigh(s.folder, -float64(s.weight))
+	l.forest.leave(s.folder, id)
 	home := l.site(s)
 	last := home.pages[len(home.pages)-1]
 	home.pages[s.index] = last
@@ -127,7 +129,6 @@ func (l *learner) remove(id ID) {
 	s.marks, s.source = 0, 0
 	delete(l.failed, id)
 	delete(l.hours, id)
-	delete(l.claims, id)
 }
 
 func (l *learner) weigh(id ID, weight float64) {
@@ -157,14 +158,6 @@ func (l *learner) timetable(id ID) *change.Timetable {
 		return nil
 	}
 	return l.hours[id]
-}
-
-// claimed returns the changes that an open claim adds to those expected of the page.
-func (l *learner) claimed(id ID) float64 {
-	if l.pages[id].source == 0 {
-		return 0
-	}
-	return float64(l.claims[id])
 }
 
 // posterior returns the belief about the page's rate.
@@ -198,7 +191,7 @@ func (l *learner) visited(id ID, v Visit) {
 	evidence := l.beliefs[id].Evidence()
 	belief := evidence.Posterior(&g.prior)
 	shares := l.shares(g)
-	if shares || s.source != 0 {
+	if shares || s.source != 0 || s.marks.has(hinted) {
 		own := -math.Log(belief.Unchanged(lived))
 		claimed = l.judge(id, own+shared, changed)
 		if shares {

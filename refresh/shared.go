@@ -21,7 +21,7 @@ type shared struct {
 }
 
 // alike is the largest number of periods with the same width.
-const alike = 96
+const alike = 24
 
 // A period is a number of days with the same values. Its fields hold for each of these days.
 type period struct {

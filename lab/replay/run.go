@@ -70,6 +70,9 @@ type copied struct {
 func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64, rules Rules) (Reached, error) {
 	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives)),
 		way: newWay(w)}
+	if p, ok := policy.(finder); ok {
+		p.Find(w.find())
+	}
 	births := w.byTime(func(l Life) float64 { return l.Born })
 	taught := 0 // days
 	deaths := w.byTime(func(l Life) float64 { return l.End })

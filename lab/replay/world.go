@@ -56,6 +56,24 @@ func NewWorld(histories []History, window, score, accelerate float64) *World {
 	return w
 }
 
+// A finder is a policy that relates pages by their paths.
+type finder interface {
+	Find(page func(site, path string) (refresh.ID, bool))
+}
+
+// find returns the function that finds a page by its path.
+func (w *World) find() func(site, path string) (refresh.ID, bool) {
+	type name struct{ site, path string }
+	named := map[name]refresh.ID{}
+	for i := range w.Lives {
+		named[name{w.Lives[i].Site, w.Lives[i].Path}] = refresh.ID(i)
+	}
+	return func(site, path string) (refresh.ID, bool) {
+		id, ok := named[name{site, path}]
+		return id, ok
+	}
+}
+
 // Updates returns the number of updates of all pages.
 func (w *World) Updates() int {
 	n := 0
