@@ -61,7 +61,7 @@ func fill(b *testing.B, x *Index, at, pages int) {
 		for range min(pagesAtOnce, pages-at) {
 			w := newWords(uint64(at))
 			site := fmt.Sprintf("http://h%d.test", at%1000)
-			page := &entry{w.text(6), w.text(300), site, "en", time.Unix(int64(at), 0).UTC()}
+			page := &entry{w.text(300), w.text(6), site, "en", time.Unix(int64(at), 0).UTC()}
 			if err := batch.Index(fmt.Sprintf("%s/%d", site, at), page); err != nil {
 				b.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func BenchmarkSearch(b *testing.B) {
 	searching = processor()
 	for b.Loop() {
 		q := Query{Words: w.text(1 + w.rng.IntN(3)), Limit: 10}
-		terms, err := termsOf(q.Words)
+		terms, err := x.terms(q.Words)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -38,7 +39,7 @@ func TestCommonWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(batch)
-	terms, err := termsOf("common")
+	terms, err := x.terms("common")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,5 +49,20 @@ func TestCommonWord(t *testing.T) {
 	}
 	if len(found) != mostScored+1 || found[0].ID != titled {
 		t.Errorf("%d pages are found, the first of them %s", len(found), found[0].ID)
+	}
+}
+
+// TestOtherFormat holds that an index of another version is not searched.
+func TestOtherFormat(t *testing.T) {
+	o := Options{Dir: filepath.Join(t.TempDir(), "index"), Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler)}
+	x, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(x.bleve.SetInternal(formatKey, []byte("1")), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenToSearch(o); !errors.Is(err, ErrNone) {
+		t.Errorf("opened: %v", err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
-	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/custom"
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
 	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
@@ -30,7 +29,7 @@ import (
 )
 
 const (
-	format      = "1" // of the documents; another one is rebuilt
+	format      = "2" // of the documents; another one is rebuilt
 	pagesAtOnce = 64  // of a batch
 	bytesAtOnce = 4 << 20
 	longestText = 256 << 10 // bytes of a page's text to index
@@ -77,8 +76,8 @@ func Open(o Options) (*Index, error) {
 	opened, err := bleve.Open(o.Dir)
 	switch {
 	case err == nil:
-		of, err := opened.GetInternal(formatKey)
-		if err == nil && string(of) == format {
+		ours, err := readable(opened)
+		if ours {
 			return &Index{o: o, bleve: opened}, nil
 		}
 		o.Logger.Warn("the index has another format: it is rebuilt")
@@ -104,7 +103,13 @@ func none(err error) bool {
 	return errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing)
 }
 
-// OpenToSearch opens an existing index without changing it. Its error is ErrNone if there is none.
+// readable reports whether an index has the format of this version of the program.
+func readable(opened bleve.Index) (bool, error) {
+	of, err := opened.GetInternal(formatKey)
+	return err == nil && string(of) == format, err
+}
+
+// OpenToSearch opens an existing index without changing it. Its error is ErrNone if there is none of this version.
 func OpenToSearch(o Options) (*Index, error) {
 	opened, err := bleve.OpenUsing(o.Dir, map[string]any{"read_only": true})
 	if none(err) {
@@ -113,7 +118,14 @@ func OpenToSearch(o Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	return &Index{o: o, bleve: opened}, nil
+	ours, err := readable(opened)
+	if ours {
+		return &Index{o: o, bleve: opened}, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("%w of this version in %s", ErrNone, o.Dir)
+	}
+	return nil, errors.Join(err, opened.Close())
 }
 
 // Close closes the index, which must not be in use.
@@ -162,39 +174,39 @@ func (x *Index) gone() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// entry is the document of a page.
+// entry is the document of a page. Bleve adds the words of a field to those before it of the same name: the long text
+// comes before the title.
 type entry struct {
-	Title    string    `json:"title"`
 	Text     string    `json:"text"`
+	Title    string    `json:"title"`
 	Site     string    `json:"site"`
 	Language string    `json:"language"`
 	Changed  time.Time `json:"changed"`
 }
 
-// inWords parts a text into words, as Unicode does, in lower case; none is left out.
-var inWords = &analysis.DefaultAnalyzer{
-	Tokenizer: unicode.NewUnicodeTokenizer(), TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter()},
-}
+// inWords names the analyzer that parts a text into words, as Unicode does, in lower case; none is left out.
+const inWords = "words"
 
-// inWordsName is its name in the index.
-const inWordsName = "words"
-
-// newMapping returns the fields and their analysis.
+// newMapping returns the fields and their analysis. The field of the text also has the words of the title, but not
+// where they stand: so pages with all words of a query have them all in one field, and Bleve joins the sets of pages of
+// the words before it reads a page.
 func newMapping() (mapping.IndexMapping, error) {
 	words, whole, when := bleve.NewTextFieldMapping(), bleve.NewTextFieldMapping(), bleve.NewDateTimeFieldMapping()
-	words.Analyzer, words.IncludeInAll = inWordsName, false
+	words.Analyzer, words.IncludeInAll = inWords, false
 	whole.Analyzer, whole.IncludeInAll, whole.IncludeTermVectors = keyword.Name, false, false
 	when.IncludeInAll = false
 	words.DocValues, whole.DocValues, when.DocValues = false, false, false // no search sorts or counts by a field
+	titled := *words
+	titled.Name, titled.Store, titled.IncludeTermVectors = "text", false, false
 	page := bleve.NewDocumentStaticMapping()
-	page.AddFieldMappingsAt("title", words)
+	page.AddFieldMappingsAt("title", words, &titled)
 	page.AddFieldMappingsAt("text", words)
 	page.AddFieldMappingsAt("site", whole)
 	page.AddFieldMappingsAt("language", whole)
 	page.AddFieldMappingsAt("changed", when)
 	all := bleve.NewIndexMapping()
 	all.DefaultMapping = page
-	return all, all.AddCustomAnalyzer(inWordsName, map[string]any{
+	return all, all.AddCustomAnalyzer(inWords, map[string]any{
 		"type": custom.Name, "tokenizer": unicode.Name, "token_filters": []string{lowercase.Name},
 	})
 }
@@ -336,7 +348,7 @@ func (x *Index) page(ctx context.Context, texts *stored.Reader, e feed.Entry) (*
 	if err != nil {
 		return nil, err
 	}
-	return &entry{said.Title, cut(said.Text, longestText), string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
+	return &entry{cut(said.Text, longestText), said.Title, string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
 }
 
 // wanted reports whether a page may be found.

@@ -103,6 +103,31 @@ func TestIndexFollowsTheCrawl(t *testing.T) {
 	}
 }
 
+// TestTitleAndText finds a page by a word of its title and one of its text, and shows only the text.
+func TestTitleAndText(t *testing.T) {
+	w := crawled.New(t, 1, 2)
+	x := open(t, options(t, w))
+	w.Set(crawled.URL(0, 0), "<title>An okapi</title><p>It lives in a forest.")
+	w.Visit(crawled.URL(0, 0))
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for words, snippet := range map[string]string{
+		"okapi lives": "It «lives» in a forest.", `"an okapi" forest`: "It lives in a «forest».", "okapi": "It lives in a forest.",
+	} {
+		hits, err := x.Search(t.Context(), index.Query{Words: words, Limit: 2})
+		if err != nil || len(hits) != 1 || hits[0].Snippet != snippet {
+			t.Errorf("%s: %v, %v", words, hits, err)
+		}
+	}
+	want(t, found(t, x, index.Query{Words: "lives -okapi"}))
+	want(t, found(t, x, index.Query{Words: `lives -"an okapi"`}))
+	want(t, found(t, x, index.Query{Words: `"okapi it"`}))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestLongTitle holds that a title of any length costs the index and its answers little.
 func TestLongTitle(t *testing.T) {
 	w := crawled.New(t, 1, 1)

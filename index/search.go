@@ -43,13 +43,13 @@ const (
 
 // Search returns the pages that match a query, the best first.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
-	terms, err := termsOf(q.Words)
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	terms, err := x.terms(q.Words)
 	if err != nil {
 		return nil, err
 	}
 	wants := q.build(terms)
-	x.mu.RLock()
-	defer x.mu.RUnlock()
 	var hits []Hit
 	var ids []string
 	from := 0
@@ -158,22 +158,24 @@ var ErrQuery = errors.New("index: not a query")
 // build makes what Bleve is asked: for the pages that have all terms, and for those that have them all in the title,
 // which are looked at also where the others are too many.
 func (q Query) build(terms []term) query.Query {
-	return bleve.NewDisjunctionQuery(first{q.in(terms, "title", "text")}, first{q.in(terms, "title")})
+	return bleve.NewDisjunctionQuery(first{q.in(terms, "text")}, first{q.in(terms, "title")})
 }
 
-// in asks for the pages that have each term in one of the fields.
-func (q Query) in(terms []term, fields ...string) query.Query {
+// in asks for the pages that have each term in a field. The text has the words of the title too, but not its phrases.
+func (q Query) in(terms []term, field string) query.Query {
 	all := bleve.NewBooleanQuery()
 	for _, t := range terms {
-		if t.without {
+		switch {
+		case t.without:
 			all.AddMustNot(t.in("title"), t.in("text"))
-			continue
+		case field == "text" && t.phrase:
+			all.AddMust(bleve.NewDisjunctionQuery(t.in("title"), t.in("text")))
+		case field == "text":
+			all.AddMust(t.in("text"))
+			all.AddShould(t.in("title"))
+		default:
+			all.AddMust(t.in(field))
 		}
-		places := bleve.NewDisjunctionQuery()
-		for _, field := range fields {
-			places.AddQuery(t.in(field))
-		}
-		all.AddMust(places)
 	}
 	filter := func(field, value string) {
 		if value != "" {
@@ -219,9 +221,10 @@ func (t term) in(field string) query.Query {
 	return q
 }
 
-// termsOf takes the words of a query apart. What is one word to a reader and several to the index, such as "a-b", is
+// terms takes the words of a query apart. What is one word to a reader and several to the index, such as "a-b", is
 // each of these; with a minus before it, it is a phrase.
-func termsOf(words string) (terms []term, err error) {
+func (x *Index) terms(words string) (terms []term, err error) {
+	analyzer := x.bleve.Mapping().AnalyzerNamed(inWords)
 	positive := false
 	for rest := strings.TrimSpace(words); rest != ""; rest = strings.TrimSpace(rest) {
 		t := term{}
@@ -238,7 +241,7 @@ func termsOf(words string) (terms []term, err error) {
 			}
 			t.words, rest = rest[:end], rest[end:]
 		}
-		parts := inWords.Analyze([]byte(t.words))
+		parts := analyzer.Analyze([]byte(t.words))
 		positive = positive || !t.without && len(parts) > 0
 		if len(parts) > 1 && (t.phrase || t.without) {
 			t.phrase = true
