@@ -41,6 +41,14 @@ func decode(contentType string, body []byte, opt *Options) (text []byte, name st
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
 }
 
+// UTF8 returns a document as UTF-8. It finds the character set as Extract does. A document that it converts is cut to
+// so many bytes; another one shares its memory with the result.
+func UTF8(contentType string, document []byte, most int64) []byte {
+	opt := Options{MaxDocument: most}.orDefault()
+	text, _ := decode(contentType, document, &opt)
+	return text
+}
+
 // decodeXML is decode for XML, which is UTF-8 by default.
 func decodeXML(contentType string, body []byte, opt *Options) (text []byte, name string) {
 	if _, name, certain := declared(contentType, body); name == "windows-1252" && !certain && xmlEncoding(body) == "" {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"freshet/extract"
 	"freshet/weburl"
 )
 
@@ -28,7 +29,7 @@ type Document struct {
 	Date     time.Time // of publication; zero if unknown
 	Language string    // ISO 639-1; "" if unknown
 	Text     string    // main text, a block a line, headings among them
-	Markdown string    // of the main text; "" unless requested
+	Markdown string    // of the main text, or the text itself if that takes too long; "" unless requested
 	Model    bool      // without text that repeats across the site
 }
 
@@ -72,7 +73,7 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 		}
 	}
 	if markdown {
-		d.Markdown = toMarkdown(tree, own)
+		d.Markdown = e.markdown(ctx, p, tree, own, d.Text)
 	}
 	d.Language = languageOf(p.lang, d.Text)
 	return d
@@ -133,27 +134,37 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole, kee
 	if p.nodes > e.limits.Nodes {
 		return nil
 	}
-	select {
-	case <-e.library:
-	default:
-		return nil // it still works on another page
-	}
 	tree := p.tree
 	if keep {
 		tree = clone(tree)
 	}
 	strip(tree)
 	answer := make(chan *trafilatura.ExtractResult, 1)
+	if !e.within(ctx, func() { answer <- contained(tree, own, whole) }) {
+		return nil
+	}
+	return <-answer
+}
+
+// within calls a library. It reports whether the call has returned before ctx ends. It does not call if an earlier call
+// is still running.
+func (e *Extractor) within(ctx context.Context, call func()) bool {
+	select {
+	case <-e.library:
+	default:
+		return false
+	}
+	done := make(chan struct{})
 	go func() {
-		found := contained(tree, own, whole)
-		e.library <- struct{}{} // first: with the answer, the caller may call ask again at once
-		answer <- found
+		call()
+		e.library <- struct{}{} // first: then the caller may call within again at once
+		close(done)
 	}()
 	select {
-	case found := <-answer:
-		return found
+	case <-done:
+		return true
 	case <-ctx.Done():
-		return nil
+		return false
 	}
 }
 
@@ -342,20 +353,31 @@ func sweep(n *html.Node) (bare bool) {
 	return bare
 }
 
-// toMarkdown returns a tree as Markdown, or "" if that fails.
-func toMarkdown(tree *html.Node, own weburl.URL) (out string) {
-	if tree == nil {
-		return ""
+// markdown returns a tree of a page as Markdown. It returns the text if the library is busy, fails, or takes too long.
+func (e *Extractor) markdown(ctx context.Context, p *Page, tree *html.Node, own weburl.URL, said string) string {
+	if tree == nil || p.nodes > e.limits.Nodes {
+		return said
 	}
+	boundTables(tree, e.limits.Nodes)
+	answer := make(chan string, 1)
+	if !e.within(ctx, func() { answer <- toMarkdown(tree, own, said) }) {
+		return said
+	}
+	return <-answer
+}
+
+// toMarkdown returns a tree as Markdown, or the text if that fails.
+func toMarkdown(tree *html.Node, own weburl.URL, said string) (out string) {
 	defer func() {
 		if recover() != nil {
-			out = ""
+			out = said
 		}
 	}()
-	made := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
+	made := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables))
 	markdown, err := made.ConvertNode(tree, converter.WithDomain(string(own.Site())))
 	if err != nil {
-		return ""
+		return said
 	}
 	return string(bytes.TrimSpace(markdown))
 }
@@ -417,9 +439,10 @@ func short(name string) string {
 	return name
 }
 
-// Plain returns the Document of a plain text.
-func Plain(document []byte) Document {
-	said := strings.TrimSpace(strings.ToValidUTF8(string(document), "\uFFFD"))
+// Plain returns the Document of a plain text. The content type may name the character set.
+func Plain(contentType string, document []byte) Document {
+	said := string(extract.UTF8(contentType, document, Limits{}.MaxBytes()))
+	said = strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD"))
 	title, _, _ := strings.Cut(said, "\n")
 	const longest = 200 // bytes of a first line that counts as a title
 	if len(title) > longest {

@@ -45,7 +45,11 @@ const unknown = "x-"
 // parse returns the tree of a document in UTF-8. Its number of nodes is at most a small multiple of the document's
 // tags.
 func parse(document []byte) (*html.Node, error) {
-	tree, err := html.ParseWithOptions(bytes.NewReader(rename(document)), html.ParseOptionEnableScripting(false))
+	document = rename(document)
+	tree, err := html.ParseWithOptions(bytes.NewReader(document), html.ParseOptionEnableScripting(false))
+	if err != nil { // its elements are too deep
+		tree, err = html.ParseWithOptions(bytes.NewReader(shallow(document)), html.ParseOptionEnableScripting(false))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +91,53 @@ var renamed = regexp.MustCompile(`(</?)` + unknown + `([a-zA-Z]+[\s/>])`)
 
 // named undoes rename in text.
 func named(said string) string {
-	if !strings.Contains(said, "<"+unknown) && !strings.Contains(said, "</"+unknown) {
+	if !strings.Contains(said, unknown) {
 		return said
 	}
 	return renamed.ReplaceAllString(said, "$1$2")
+}
+
+// deepest is how many elements shallow leaves around another, without those that end by themselves. The parser takes
+// 512, and each table in a cell may count five of these.
+const deepest = 80
+
+// single are the elements that have no content or end by themselves.
+var single = map[string]bool{
+	"area": true, "base": true, "br": true, "col": true, "dd": true, "dt": true, "embed": true, "frame": true, "hr": true,
+	"img": true, "input": true, "li": true, "link": true, "meta": true, "option": true, "p": true, "source": true,
+	"tbody": true, "td": true, "tfoot": true, "th": true, "thead": true, "tr": true, "track": true, "wbr": true,
+}
+
+// shallow returns a document without the tags of elements that are nested too deep, but with their text.
+func shallow(document []byte) []byte {
+	out := make([]byte, 0, len(document))
+	var around []string
+	open := map[string]int{} // how many of a name are around
+	for z := html.NewTokenizer(bytes.NewReader(document)); ; {
+		kind := z.Next()
+		raw := len(out)
+		out = append(out, z.Raw()...)
+		tag, _ := z.TagName()
+		name := string(tag)
+		switch {
+		case kind == html.ErrorToken:
+			return out
+		case single[name]:
+		case kind == html.StartTagToken || kind == html.SelfClosingTagToken:
+			around = append(around, name)
+			open[name]++
+			if len(around) > deepest {
+				out = out[:raw]
+			}
+		case kind == html.EndTagToken && open[name] > 0:
+			for last := ""; last != name; {
+				last = around[len(around)-1]
+				around = around[:len(around)-1]
+				open[last]--
+			}
+			if len(around) >= deepest {
+				out = out[:raw]
+			}
+		}
+	}
 }

@@ -1,10 +1,8 @@
 package text
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,7 +10,8 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-	"golang.org/x/net/html/charset"
+
+	"freshet/extract"
 )
 
 // Limits bounds the reading of a document. Zero values mean the defaults.
@@ -77,19 +76,8 @@ func (b *block) mostlyLinks() bool { return b.links*4 >= len(b.text)*3 }
 // ErrUnreadable.
 func Parse(contentType string, document []byte, limits Limits) (*Page, error) {
 	limits = limits.orDefault()
-	decoded, err := charset.NewReader(bytes.NewReader(document), contentType)
-	if err != nil && len(document) > 0 {
-		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	if len(document) == 0 {
-		decoded = bytes.NewReader(nil)
-	}
-	var whole bytes.Buffer
-	whole.Grow(int(min(int64(len(document))+bytes.MinRead, limits.Bytes)))
-	if _, err := whole.ReadFrom(io.LimitReader(decoded, limits.Bytes)); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	tree, err := parse(whole.Bytes())
+	said := extract.UTF8(contentType, document, limits.Bytes)
+	tree, err := parse(said[:min(int64(len(said)), limits.Bytes)])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}

@@ -211,14 +211,6 @@ func TestPageInsideOfAForm(t *testing.T) {
 	}
 }
 
-// TestDeepDocument holds that a document deeper than the parser reads is refused.
-func TestDeepDocument(t *testing.T) {
-	_, err := text.Parse("text/html", []byte(strings.Repeat("<div>", 100_000)), text.Limits{})
-	if err == nil {
-		t.Error("read")
-	}
-}
-
 // TestFormattingLeftOpen reads 24 KB of a document in which hundreds of elements that format text are left open before
 // thousands of paragraphs: each would hold them all, some two million nodes.
 func TestFormattingLeftOpen(t *testing.T) {
@@ -386,6 +378,94 @@ func TestShortTextsAreAlone(t *testing.T) {
 	same := text.Sign("not found")
 	if got := text.Clusters([]text.Signature{same, same}); got[1] != 1 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestCharsets reads documents that declare their character set, do not, or declare a wrong one.
+func TestCharsets(t *testing.T) {
+	const want = "Grüße aus dem Süden"
+	late := "<title>" + strings.Repeat("x", 2000) + "</title><p>"
+	for _, c := range []struct{ name, contentType, document string }{
+		{"UTF-8, undeclared, after its first KB", "text/html", late + want},
+		{"UTF-8 that says Latin-1", "text/html", "<meta charset=iso-8859-1>" + late + want},
+		{"Latin-1", "text/html; charset=iso-8859-1", "<p>Gr\xfc\xdfe aus dem S\xfcden"},
+		{"Latin-1, undeclared", "text/html", late + "Gr\xfc\xdfe aus dem S\xfcden"},
+		{"plain", "text/plain", want},
+		{"plain Latin-1", "text/plain; charset=iso-8859-1", "Gr\xfc\xdfe aus dem S\xfcden"},
+		{"plain UTF-16", "text/plain", "\xff\xfeG\x00r\x00\xfc\x00\xdf\x00e\x00 \x00a\x00u\x00s\x00 \x00d\x00e\x00m\x00 \x00S\x00\xfc\x00d\x00e\x00n\x00"},
+	} {
+		got := text.Plain(c.contentType, []byte(c.document)).Text
+		if !strings.HasPrefix(c.contentType, "text/plain") {
+			p, err := text.Parse(c.contentType, []byte(c.document), text.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = p.Main(nil)
+		}
+		if got != want {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+// TestDeep reads documents with more elements in each other than the parser takes.
+func TestDeep(t *testing.T) {
+	deep := func(tags, ends string) string {
+		return "<p>before " + strings.Repeat(tags, 600) + "within" + strings.Repeat(ends, 600) + "<p>after"
+	}
+	for _, document := range []string{
+		deep("<font>", ""), deep("<font>", "</font>"), deep("<div>", "</div>"), deep("<div class=x>", ""), deep("<div/>", ""), deep("<ul><li>", "</ul>"),
+		deep(strings.Repeat("<div>", 200), ""), deep("<table><tr><td>", "</table>"), deep("<table><tr><td><li><p>", "</td></tr></table>"), deep("<span><x-y>", "</x-y></span>"), deep("<dl><dd>", "</dl>"),
+	} {
+		p, err := text.Parse("text/html", []byte(document), text.Limits{})
+		if err != nil {
+			t.Errorf("%.40q: %v", document, err)
+			continue
+		}
+		if got := strings.Join(strings.Fields(p.Main(nil)), " "); got != "before within after" && got != "before withinafter" {
+			t.Errorf("%.40q: %q", document, got)
+		}
+	}
+}
+
+// TestTables holds that a table costs its Markdown little more than its bytes, and stays one unless it is vast.
+func TestTables(t *testing.T) {
+	cell := "<td>" + strings.Repeat("long ", 20_000)
+	for _, c := range []struct {
+		document string
+		tables   bool
+	}{
+		{"<table><tr><th>one<th>two<tr><td colspan=2>three<tr><td rowspan=70000>four<td>five<tr><td>six</table>", true},
+		{"<table><tr><th>one<th>two<tr>" + cell + strings.Repeat("<tr><td>x<td>y", 2000) + "</table>", true},
+		{"<table><tr><td colspan=100000 rowspan=100000>one<tr><td>two</table>", true},
+		{"<table>" + strings.Repeat("<tr><td colspan=1000>one", 1000) + "</table>", false},
+		{"<table>" + strings.Repeat("<tr><td rowspan=999999999>one", 1000) + "</table>", false},
+		{"<table><tr>" + strings.Repeat("<td>x", 5000) + strings.Repeat("<tr><td>one", 5000) + "</table>", false},
+	} {
+		e := text.NewExtractor(text.Limits{})
+		p, err := text.Parse("text/html", []byte(c.document), text.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, _ := weburl.Parse("http://h.test/")
+		d := e.Read(t.Context(), p, u, nil, true)
+		e.Close()
+		if len(d.Markdown) > 20*len(c.document)+20_000 || strings.Contains(d.Markdown, "|--") != c.tables || !strings.Contains(d.Markdown, "one") {
+			t.Errorf("%.60q: %d bytes of Markdown for %d of HTML: %.200q", c.document, len(d.Markdown), len(c.document), d.Markdown)
+		}
+	}
+}
+
+// TestTimeOfMarkdown holds that a page whose Markdown takes too long has its text instead.
+func TestTimeOfMarkdown(t *testing.T) {
+	p := parse(t, "<p>"+strings.Repeat("word<wbr> ", 5000))
+	u, _ := weburl.Parse("http://h.test/")
+	e := text.NewExtractor(text.Limits{})
+	defer e.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if d := e.Read(ctx, p, u, nil, true); d.Markdown != d.Text || !strings.HasPrefix(d.Text, "word word") {
+		t.Errorf("%.60q of %.60q", d.Markdown, d.Text)
 	}
 }
 

@@ -37,7 +37,7 @@ var rooms = map[string]string{
 	"frontier":     "weburl",
 	"fetch":        "weburl clock memory",
 	"extract":      "weburl consent",
-	"text":         "weburl",
+	"text":         "weburl extract",
 	"change":       "",
 	"allocate":     "",
 	"schedule":     "",

@@ -219,7 +219,7 @@ func isPDF(contentType string) bool { return media(contentType) == "application/
 func unmarked(ctx context.Context, contentType string, body []byte) (d text.Document, ok bool, err error) {
 	switch {
 	case isPlain(contentType):
-		return text.Plain(body), true, nil
+		return text.Plain(contentType, body), true, nil
 	case !isPDF(contentType):
 		return d, false, nil
 	}
@@ -227,7 +227,7 @@ func unmarked(ctx context.Context, contentType string, body []byte) (d text.Docu
 	if errors.Is(err, pdf.ErrUnreadable) {
 		err = fmt.Errorf("%w: %w", text.ErrUnreadable, err)
 	}
-	return text.Plain([]byte(read.Text)).Called(read.Title, read.Author), true, err
+	return text.Plain("text/plain; charset=utf-8", []byte(read.Text)).Called(read.Title, read.Author), true, err
 }
 
 func isPlain(contentType string) bool { return media(contentType) == "text/plain" }
