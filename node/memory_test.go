@@ -95,8 +95,7 @@ func loseSeen(b *testing.B, dir string) {
 // crawlOn crawls in a process of its own, and returns that process's peak in KiB.
 func crawlOn(b *testing.B, dir, order string, known int) int64 {
 	child := exec.Command(os.Args[0], "-test.run", "^TestMemoryProcess$", "-test.v")
-	// as the crawl command has it
-	child.Env = append(os.Environ(), "FRESHET_MEMORY_DIR="+dir, "FRESHET_MEMORY_ORDER="+order, fmt.Sprintf("FRESHET_MEMORY_KNOWN=%d", known), "GOGC=50")
+	child.Env = append(os.Environ(), "FRESHET_MEMORY_DIR="+dir, "FRESHET_MEMORY_ORDER="+order, fmt.Sprintf("FRESHET_MEMORY_KNOWN=%d", known))
 	out, err := child.CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v\n%s", err, out)

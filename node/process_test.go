@@ -49,7 +49,7 @@ func (job crawlJob) start(b *testing.B) (*exec.Cmd, *bufio.Scanner) {
 		b.Fatal(err)
 	}
 	child := exec.Command(os.Args[0], "-test.run", "^TestCrawlProcess$", "-test.timeout", "0")
-	child.Env = append(os.Environ(), crawlJobVariable+"="+file, "GOGC=50") // as the crawl command has it
+	child.Env = append(os.Environ(), crawlJobVariable+"="+file)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	if err == nil {

@@ -374,15 +374,6 @@ func (s *crawlSettings) recorded(options node.Options, crawl func(node.Options) 
 	return err
 }
 
-// collectEarly makes the garbage collector run when there is half as much garbage as live memory, unless GOGC is set.
-// Most memory of a crawl is buffers of the database without pointers. So to collect twice as often costs almost
-// nothing.
-func collectEarly() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
-}
-
 // limitMemory makes the garbage collector keep the process within a budget, unless GOMEMLIMIT is set.
 func limitMemory(bytes int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -441,7 +432,6 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	news.sweepQueries()
 	soft, hard, stop := interruptible(cmd.Context())
 	defer stop()
-	collectEarly()
 	progress := crawlProgress(engine, options, quiet)
 	if d != nil {
 		d.begin(front.window)
