@@ -95,7 +95,7 @@ func (s *clusterSettings) connect() (*nats.Conn, error) {
 // reach connects to the servers of a cluster without being a node, and calls do.
 func (s *clusterSettings) reach(ctx context.Context, do func(context.Context, *nats.Conn) error) error {
 	if len(s.servers) == 0 {
-		return command.Usage(errors.New("--nats is needed: name the servers of the cluster"))
+		return command.Usage(errors.New("--nats is needed: name the servers of the cluster, such as --nats nats://a:4222"))
 	}
 	conn, err := s.connect()
 	if err != nil {

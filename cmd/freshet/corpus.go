@@ -332,10 +332,12 @@ func textCommand() *cobra.Command {
 
 func searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "search WORDS", Short: "Search the text of the stored pages", Args: cobra.MinimumNArgs(1),
+		Use: "search WORDS", Short: "Search the text of the stored pages", Args: someArgs("word"),
 		Long: "Lists the pages that have all the words, the best first. It needs an index, which a crawl keeps with --index.\n" +
-			"\"In quotes\" searches for a phrase, and -word leaves out pages with that word.",
-		Example: "  freshet search window functions\n  freshet search --site https://example.org --json '\"group by\" -having'",
+			"\"In quotes\" searches for a phrase, and -word leaves out pages with that word. Enclose such words in single quotes\n" +
+			"for the shell, and put -- before words that begin with -.",
+		Example: "  freshet search window functions\n  freshet search --site https://example.org --json '\"group by\" -having'\n" +
+			"  freshet search --limit 3 -- window -frame",
 	}
 	data, crawl := directoryFlags(cmd)
 	filters := map[string]*string{}

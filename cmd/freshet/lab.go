@@ -105,9 +105,9 @@ func labListCommand() *cobra.Command {
 					}
 					continue
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%-10s %s\n", e.Name, e.Summary)
+				fmt.Fprintf(cmd.OutOrStdout(), "%-18s %s\n", e.Name, e.Summary)
 				if e.Reproduces != "" {
-					fmt.Fprintf(cmd.OutOrStdout(), "%-10s (%s)\n", "", e.Reproduces)
+					fmt.Fprintf(cmd.OutOrStdout(), "%-18s (%s)\n", "", e.Reproduces)
 				}
 			}
 			return nil

@@ -215,7 +215,7 @@ func restoreCommand() *cobra.Command {
 			Data string `json:"data"`
 			Size int64  `json:"size_bytes"`
 		}{*data, sizeOf(*data)}
-		return account.give(nil, "", fact, fmt.Sprintf("restored %s, %s", *data, units.Bytes(fact.Size)))
+		return account.give(nil, "", fact, fmt.Sprintf("restored to %s, %s", *data, units.Bytes(fact.Size)))
 	}
 	return cmd
 }

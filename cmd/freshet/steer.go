@@ -41,7 +41,7 @@ func told(err error) error {
 	case errors.Is(err, crawl.ErrUnknown):
 		return fmt.Errorf("%w:%s (freshet pages lists what is known)", dashboard.ErrNotFound, strings.TrimPrefix(err.Error(), crawl.ErrUnknown.Error()+":"))
 	case errors.Is(err, crawl.ErrOrder):
-		return fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
+		return fmt.Errorf("%w:%s", dashboard.ErrOrder, strings.TrimPrefix(err.Error(), crawl.ErrOrder.Error()+":"))
 	}
 	return err
 }
@@ -405,9 +405,10 @@ func blockCommand() *cobra.Command {
 		Long:    "A block lasts until it is ended, also after a restart. Requests under way are completed.",
 		Example: "  freshet block example.org\n  freshet block example.org --until 2026-12-31T00:00:00Z",
 	}, func(_ *cobra.Command, args []string) (any, error) {
-		order := dashboard.BlockOrder{Host: args[0]}
-		if until == "" {
-			return order, nil
+		host, err := typedHost(args[0])
+		order := dashboard.BlockOrder{Host: host}
+		if err != nil || until == "" {
+			return order, err
 		}
 		at, err := time.Parse(time.RFC3339, until)
 		if err != nil {
@@ -423,7 +424,21 @@ func blockCommand() *cobra.Command {
 func unblockCommand() *cobra.Command {
 	return orderCommand(&cobra.Command{
 		Use: "unblock HOST", Short: "End a block", Args: command.OneArg("HOST"), Example: "  freshet unblock example.org",
-	}, func(_ *cobra.Command, args []string) (any, error) { return dashboard.HostOrder{Host: args[0]}, nil })
+	}, func(_ *cobra.Command, args []string) (any, error) {
+		host, err := typedHost(args[0])
+		return dashboard.HostOrder{Host: host}, err
+	})
+}
+
+// typedHost returns the host that a user typed. For a URL it returns an error that names its host.
+func typedHost(text string) (string, error) {
+	if !strings.Contains(text, "://") {
+		return text, nil
+	}
+	if u, err := weburl.Parse(text); err == nil {
+		return "", fmt.Errorf("%q is a URL, not a host (did you mean %s?)", text, u.Host())
+	}
+	return text, nil
 }
 
 func reloadCommand() *cobra.Command {
