@@ -37,8 +37,8 @@ type Page struct {
 	// Importance is the cash that links brought the page; a seed begins with 1. It is set if the ordering uses
 	// cash.
 	Importance *float64 `json:"importance,omitempty"`
-	// Of a page that is kept fresh: its change process and the expected changes a day, what a second of its
-	// freshness is worth, and how many visits an interval it is worth now.
+	// The following fields are set for a page that is kept fresh: its change process, the changes expected per day,
+	// the worth of a second of its freshness, and the visits per interval that it is worth now.
 	Process       string   `json:"process,omitempty"` // poisson or quasi
 	RatePerDay    *float64 `json:"rate_per_day,omitempty"`
 	Weight        *float64 `json:"weight,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"hash/crc32"
 )
 
-// A Cursor is a position in the change log: for each partition the number of the last record taken in.
-// To clients it is an opaque text, String.
+// A Cursor is a position in the change log: for each partition, the number of the last record that was read. Clients
+// get it as an opaque text, the result of String.
 type Cursor []uint64
 
 // Start is the text of a cursor from the oldest change kept.

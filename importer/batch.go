@@ -7,23 +7,23 @@ import (
 	"freshet/weburl"
 )
 
-// A batch is what was read and is not in the store yet. It has each page once, so its effect on the rows does not
-// depend on its order.
+// A batch holds what was read and is not in the store yet. It has each page at most once, so the order of its entries
+// makes no difference.
 type batch struct {
 	pages  map[weburl.URL]struct{}
 	found  []store.Record
-	open   map[moment]*store.Discovered // of found
+	open   map[moment]*store.Discovered // records of found that take more pages
 	visits []store.Fetch
 	bytes  int // of captures
 }
 
-// A moment is what the pages of one record have in common.
+// A moment is what the pages of one Discovered record have in common.
 type moment struct {
 	partition weburl.Partition
 	at        int64
 }
 
-// The bounds of a batch: how many pages share a sync, and how much memory may wait for it.
+// A batch is written when it has this many pages, or this many bytes of captures.
 const (
 	mostPages = 2048
 	mostBytes = 4 << 20
@@ -36,7 +36,7 @@ func newBatch() batch {
 // full reports whether a batch should be written before more is added.
 func (b *batch) full() bool { return len(b.pages) >= mostPages || b.bytes >= mostBytes }
 
-// add puts a new page into the batch, as known since a time.
+// add adds a new page that was discovered at the given time; zero: the time is not known.
 func (b *batch) add(p weburl.Partition, at time.Time, page store.NewPage) {
 	when := moment{p, 0}
 	if !at.IsZero() {
@@ -52,7 +52,7 @@ func (b *batch) add(p weburl.Partition, at time.Time, page store.NewPage) {
 	b.pages[page.URL] = struct{}{}
 }
 
-// visit puts a visit into the batch.
+// visit adds a visit.
 func (b *batch) visit(f store.Fetch, u weburl.URL) {
 	b.visits = append(b.visits, f)
 	for _, member := range f.Members {
@@ -61,8 +61,7 @@ func (b *batch) visit(f store.Fetch, u weburl.URL) {
 	b.pages[u] = struct{}{}
 }
 
-// Flush makes durable what was imported. Call it at the end: what was imported since the last Flush is otherwise
-// lost.
+// Flush makes everything durable that was imported so far. Without a call at the end, the last imports are lost.
 func (i *Importer) Flush() error {
 	b := i.batch
 	i.batch = newBatch()
@@ -86,7 +85,7 @@ func (i *Importer) Flush() error {
 	return err
 }
 
-// before makes room for one more entry of a page. It writes the batch if it is full or already has the page.
+// before makes room for an entry of a page: it writes the batch if the batch is full or already has the page.
 func (i *Importer) before(u weburl.URL) error {
 	if _, waits := i.batch.pages[u]; waits || i.batch.full() {
 		return i.Flush()

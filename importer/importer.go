@@ -1,5 +1,5 @@
-// Package importer imports into a data directory: captures of WARC files, and what lists and indexes of other
-// programs say about pages. Repair reads the captures of a damaged directory again.
+// Package importer adds to a data directory what other programs have collected: captures in WARC files, and lists and
+// indexes of pages. Repair reads the captures of a damaged directory again.
 package importer
 
 import (
@@ -16,43 +16,42 @@ import (
 	"freshet/weburl"
 )
 
-// Importer adds to a crawl what other programs know about pages, so that histories do not begin empty. No engine
-// may run in the store. The visits of a page must come in order of time. A visit that is not later than the page's
-// last one is skipped, so an interrupted import can be repeated. What was imported is durable after Flush. Not for
-// concurrent use.
+// An Importer adds what other programs know about pages to a crawl, so that histories do not begin empty. While it
+// is used, no crawl may run in the store. Import the visits of a page in order of time. A visit that is not later
+// than the page's last one is skipped, so an interrupted import can be repeated. Flush makes the imports durable. Not
+// for concurrent use.
 type Importer struct {
 	store   *store.Store
 	parser  *extract.Parser
 	encoder *warc.Encoder
 	batch   batch
 
-	Visits  int            // imported
-	Pages   int            // put into queues
-	Skipped map[string]int // by reason
+	Visits  int            // visits imported
+	Pages   int            // sightings imported as new pages
+	Skipped map[string]int // what was not imported, by reason
 }
 
-// New returns an importer into a store.
+// New returns an Importer into the store.
 func New(s *store.Store) *Importer {
 	return &Importer{store: s, parser: extract.NewParser(extract.Options{}), encoder: warc.NewEncoder(warc.FastLevel),
 		batch: newBatch(), Skipped: map[string]int{}}
 }
 
-// maxBody bounds the bytes of a body, without its codings, that links and digests are read from: what the crawl reads
-// by default.
+// maxBody is how many bytes of a decoded body are read for links and text. A crawl reads as many by default.
 const maxBody = 16 << 20
 
 // Sighting is what a list or an index of another program says about a page.
 type Sighting struct {
 	URL         weburl.URL
-	At          time.Time // zero: it was never seen
+	At          time.Time // when it was seen; zero: never
 	Status      int
 	ContentType string
 	Digest      store.BodyDigest // zero: the content is not known
-	Weight      float64          // becomes the page's first cash
+	Weight      float64          // the cash that a new page begins with
 }
 
-// Sight imports a sighting. With a time and a digest it becomes a visit without a body, and the page is due at
-// once. Otherwise the page waits as a new one, known since then.
+// Sight imports a sighting. If it has a time and a digest, it becomes a visit without a body, and the page is due at
+// once. Otherwise the page is queued as a new page, discovered at that time.
 func (i *Importer) Sight(s Sighting) error {
 	if err := i.before(s.URL); err != nil {
 		return err
@@ -70,7 +69,7 @@ func (i *Importer) Sight(s Sighting) error {
 }
 
 // WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits of stored
-// captures. The next crawl follows their links. Errors name file and offset.
+// captures. The next crawl follows their links. An error names the file and the offset of the record.
 func (i *Importer) WARC(in io.Reader, name string) error {
 	r := warc.NewReader(in, name)
 	for {
@@ -90,7 +89,7 @@ func (i *Importer) WARC(in io.Reader, name string) error {
 	}
 }
 
-// capture imports one record. Its block is not read yet.
+// capture imports a record from its header on. It reads the block from r.
 func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
 	fetched, kept, err := i.seen(r, record)
 	if err != nil || fetched == nil {
@@ -109,13 +108,13 @@ func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
 	return nil
 }
 
-// seen returns a record's visit, and the record in the form to store; nil if it is skipped.
+// seen returns the visit of a record, and the record to store for it. Both are nil if the record is skipped.
 func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *warc.Record, error) {
 	skip := func(why string) (*store.Fetched, *warc.Record, error) {
 		i.Skipped[why]++
 		return nil, nil, nil
 	}
-	record.TargetURI = strings.TrimSuffix(strings.TrimPrefix(record.TargetURI, "<"), ">") // as wget has it
+	record.TargetURI = strings.TrimSuffix(strings.TrimPrefix(record.TargetURI, "<"), ">") // wget encloses the URL in <>
 	u, err := weburl.Parse(record.TargetURI)
 	switch {
 	case err != nil:
@@ -151,7 +150,7 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 	return fetched, kept, nil
 }
 
-// learn fills in what the header and body of an answer show.
+// learn fills in a visit from the header and body of the answer.
 func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Message) {
 	payload, err := message.Payload()
 	if err != nil && f.Truncated == "" {
@@ -185,7 +184,8 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 	}
 }
 
-// revisited makes a visit from a revisit record, and reports whether its target is stored.
+// revisited fills in a visit from a revisit record. It returns false, and counts the record as skipped, if the version
+// that it refers to is not stored.
 func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record) bool {
 	row, fp, err := i.store.PageOf(f.URL)
 	if err != nil || row.Versions == 0 ||

@@ -17,9 +17,9 @@ import (
 )
 
 // Repair makes a damaged data directory usable again, and calls report for everything that it did. It keeps what
-// can be read of the database, makes rows consistent, and reads visits with lost rows again from their captures.
-// What an operator took down stays down: if damage brought bytes of it back, Repair deletes them again. The options
-// say how the store is opened. The next crawl fetches what Repair cannot restore.
+// can be read of the database and makes its rows consistent. If the rows of a visit are lost, it reads the visit again
+// from its capture. What an operator took down stays down: if damage brought bytes of it back, Repair deletes them
+// again. The options say how to open the store. The next crawl fetches what Repair cannot restore.
 func Repair(ctx context.Context, dir string, o store.Options, report func(store.Problem)) error {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -46,8 +46,8 @@ func Repair(ctx context.Context, dir string, o store.Options, report func(store.
 	return errors.Join(err, s.Close())
 }
 
-// reread imports visits from the directory's own captures if its rows lack them or have only older ones. In a
-// directory of several crawls it imports those of pages that this crawl knows.
+// reread imports visits from the directory's own captures: those of pages without a row, and those later than the
+// last visit in the page's row. If the directory has several crawls, pages without a row in this crawl are left out.
 func (i *Importer) reread(ctx context.Context, fs vfs.FS, report func(store.Problem)) error {
 	paths, err := i.store.Files()
 	if err != nil {
@@ -113,7 +113,8 @@ func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known
 	}
 }
 
-// missing reports whether a record is of a visit that the rows of its page lack.
+// missing reports whether a record is of a visit that the page's row lacks. With known, a page without a row lacks
+// nothing.
 func (i *Importer) missing(record *warc.Record, known bool) (bool, error) {
 	if record.Type != warc.Response && record.Type != warc.Revisit {
 		return false, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// answer is what a site says to a request, before it is sent.
+// answer is a site's answer to a request, before it is sent.
 type answer struct {
 	status   int
 	kind     string // content type
@@ -28,7 +28,7 @@ const (
 	svgType  = "image/svg+xml"
 )
 
-// answer computes what the site says at a path. A path that no page, list or picture has is a 404.
+// answer returns the site's answer for a path: a 404 if no page, list or picture has that path.
 func (s *site) answer(path string, elapsed time.Duration) answer {
 	if page, ok := s.page(path); ok {
 		return s.answerPage(page, elapsed)
@@ -68,8 +68,8 @@ func (s *site) fixed(kind string, body []byte) answer {
 	return answer{status: http.StatusOK, kind: kind, body: body, modified: s.web.config.Start}
 }
 
-// answerPage answers with a page in its present state. A page that vanished is gone (410); one that is
-// not born yet is not found. Pages with noise carry no validators.
+// answerPage returns the page in its present state. A page that has vanished is gone (410); a page that has not
+// appeared yet is not found (404). A page with noise has no validators.
 func (s *site) answerPage(page int, elapsed time.Duration) answer {
 	st := s.state(page, elapsed)
 	if st.version == 0 {
@@ -87,7 +87,7 @@ func (s *site) answerPage(page int, elapsed time.Duration) answer {
 	return a
 }
 
-// answerList answers for robots.txt, sitemaps and feeds, where the site has them.
+// answerList returns the robots.txt, sitemap or feed at a path; ok is false if the site has none there.
 func (s *site) answerList(path string, elapsed time.Duration) (a answer, ok bool) {
 	a.status = http.StatusOK
 	part, isPart := numbered(path, sitemapPrefix, ".xml.gz", s.sitemapParts())
@@ -106,7 +106,7 @@ func (s *site) answerList(path string, elapsed time.Duration) (a answer, ok bool
 	return a, true
 }
 
-// validate gives the answer the validators that the site's habits leave it, at the time now.
+// validate removes or replaces the validators of the answer, as the site's habits require.
 func (s *site) validate(a *answer, now time.Time) {
 	switch {
 	case s.blank:
@@ -116,8 +116,8 @@ func (s *site) validate(a *answer, now time.Time) {
 	}
 }
 
-// unchanged reports whether a conditional request's copy is current, as RFC 9110, section 13.2.2 has
-// it: If-None-Match decides alone where it is given.
+// unchanged reports whether the client's copy is current (RFC 9110, section 13.2.2). If the request has If-None-Match,
+// that alone decides.
 func (a *answer) unchanged(header http.Header) bool {
 	if a.status != http.StatusOK {
 		return false
@@ -173,8 +173,8 @@ func (s *site) write(w http.ResponseWriter, r *http.Request, a *answer, now time
 	}
 }
 
-// send sends a body at the site's speed. When the client or the server goes, it panics for the server
-// to break the connection off: a body that is cut must not look whole.
+// send sends a body at the site's speed. If the client or the server ends early, send panics with http.ErrAbortHandler.
+// The server then breaks the connection off, so that a truncated body does not look complete.
 func (s *site) send(w http.ResponseWriter, r *http.Request, body []byte) {
 	const piece = 16 << 10
 	for len(body) > 0 {

@@ -17,7 +17,7 @@ const (
 	Never    ProcessKind = iota
 	Poisson              // at random, at Rate
 	Periodic             // every Period
-	Quasi                // every Period with probability Probability, else not
+	Quasi                // at each Period with probability Probability
 )
 
 // String returns the kind's name in lower case.
@@ -35,13 +35,13 @@ func (k ProcessKind) String() string {
 	return fmt.Sprintf("process(%d)", uint8(k))
 }
 
-// Process is the law by which a page's own text changes from the web's start on.
+// Process is the random process by which the text of a page changes, from the start of the web on.
 type Process struct {
 	Kind        ProcessKind
 	Rate        float64       // changes a day in the long run
-	Period      time.Duration // of Periodic and Quasi: between the moments at which it may change
-	Phase       time.Duration // of Periodic and Quasi: from the start to the first such moment
-	Probability float64       // of Quasi: that it changes at such a moment
+	Period      time.Duration // of Periodic and Quasi: time between instants at which it may change
+	Phase       time.Duration // of Periodic and Quasi: time from the start to the first such instant
+	Probability float64       // of Quasi: of a change at such an instant
 
 	seed uint64
 }
@@ -74,8 +74,8 @@ func NewProcess(seed uint64) Process {
 	return p
 }
 
-// Changes returns how often the text has changed in the time elapsed since the web's start, and when
-// it last did, as time since the start (0 if never). O(changes), at some 10 ns each; periodic O(1).
+// Changes returns how often the text has changed in the given time since the web's start, and how long after the start
+// the last change was: 0 if there was none. O(1) for Periodic, otherwise O(changes) at about 10 ns each.
 func (p Process) Changes(elapsed time.Duration) (n int, last time.Duration) {
 	if elapsed <= 0 {
 		return 0, 0
@@ -95,7 +95,7 @@ func (p Process) Changes(elapsed time.Duration) (n int, last time.Duration) {
 	return 0, 0
 }
 
-// poisson walks the changes, in nanoseconds.
+// poisson is Changes of a Poisson process.
 func (p Process) poisson(elapsed time.Duration) (n int, last time.Duration) {
 	var source rand.PCG
 	source.Seed(p.seed, 0x9015)
@@ -105,7 +105,7 @@ func (p Process) poisson(elapsed time.Duration) (n int, last time.Duration) {
 	return n, last
 }
 
-// quasi walks the changes, in nanoseconds.
+// quasi is Changes of a Quasi process.
 func (p Process) quasi(elapsed time.Duration) (n int, last time.Duration) {
 	var source rand.PCG
 	source.Seed(p.seed, 0x4a51)

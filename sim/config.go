@@ -13,20 +13,21 @@ import (
 type Config struct {
 	Seed  uint64 `json:"seed"`
 	Sites int    `json:"sites"` // default 8, which has every habit once; at most 10,000
-	// of all sites together, dead and unborn ones included; default 4000; at least 5 a site
+	// pages of all sites together, including those that have vanished or not appeared yet; default 4000; at least 5 a
+	// site
 	Pages int       `json:"pages"`
 	Start time.Time `json:"start"` // when the pages have their first version; default the clock's time
 	Bytes int       `json:"bytes"` // median text of a page; default 16,000
 
-	// The median site's pause before an answer and its speed; sites differ by a factor of some 2
-	// either way, and slow ones are another 5 times slower. Negative means none, and no limit.
+	// The median site's pause before an answer, and its speed. Other sites are up to about twice as fast or as slow,
+	// and slow ones are another 5 times slower. A negative Latency means no pause, a negative Bandwidth no limit.
 	Latency   time.Duration `json:"latency_ns"`      // of the clock's time; default 5 ms
 	Bandwidth int64         `json:"bandwidth_per_s"` // bytes a second of the clock's time; default 10 MB
 
 	Clock *clock.Clock `json:"-"` // default the machine's
 
-	// OnRequest hears of every request: its host, when it arrived, and when it was answered or its
-	// connection was closed. It is called from many goroutines.
+	// OnRequest is called after every request, with its host, when it arrived, and when it was answered or its
+	// connection was closed. Many goroutines call it.
 	OnRequest func(host string, start, end time.Time) `json:"-"`
 }
 

@@ -8,9 +8,9 @@ import (
 	"freshet/weburl"
 )
 
-// A Judge knows how fresh a crawler's copy of a web really is, and how fresh it would be if each of its
-// visits had gone to the page visited longest ago: uniform, at the same budget and at the same times. Both
-// begin with the same copies. It is safe for concurrent use.
+// A Judge knows how fresh a crawler's copy of a web really is. It also knows how fresh the copy would be by the uniform
+// rule: with the same visits at the same times, but each to the page that was visited longest ago. Both begin with the
+// same copies. Safe for concurrent use.
 type Judge struct {
 	web *Web
 
@@ -21,13 +21,14 @@ type Judge struct {
 	urls    []weburl.URL // by refresh.ID
 }
 
-// NewJudge returns the judge of a crawler that has no copy yet.
+// NewJudge returns the Judge of a crawler that has no copies yet.
 func NewJudge(w *Web) *Judge {
 	return &Judge{web: w, crawler: map[weburl.URL]time.Time{}, uniform: map[weburl.URL]time.Time{}, rule: refresh.NewUniform()}
 }
 
-// Visited records a visit of the crawler. copied says that it got a copy of the page as it was then, kept that it
-// keeps a copy. A URL that is not a page of the web, such as a picture, is ignored.
+// Visited records a visit by the crawler. copied says that the visit got a copy of the page as it was at that time,
+// kept that the crawler still has a copy after the visit. URLs that are not pages of the web, such as pictures, are
+// ignored.
 func (j *Judge) Visited(u weburl.URL, at time.Time, copied, kept bool) {
 	if _, ok := j.web.Process(u); !ok {
 		return
@@ -51,7 +52,7 @@ func (j *Judge) Visited(u weburl.URL, at time.Time, copied, kept bool) {
 	j.turn(at)
 }
 
-// turn makes one visit of the uniform rule, which drops a page at the first answer that it is gone.
+// turn makes one visit by the uniform rule. The rule drops a page when a visit finds that it is gone.
 func (j *Judge) turn(at time.Time) {
 	id, _, ok := j.rule.Next(j.seconds(at))
 	if !ok {
@@ -69,14 +70,13 @@ func (j *Judge) turn(at time.Time) {
 
 func (j *Judge) seconds(at time.Time) float64 { return at.Sub(j.web.Start()).Seconds() }
 
-// Verdict is the number of copies, and the share of them that is up to date. The copy of a page that has vanished is
-// out of date.
+// Verdict is the number of copies and the share of them that is up to date. A copy of a page that has vanished is not.
 type Verdict struct {
 	Pages     int
 	Freshness float64
 }
 
-// Verdicts returns how fresh the copies are now: the crawler's, and those of the uniform rule. O(pages ×
+// Verdicts returns how fresh the copies are now: those of the crawler and those of the uniform rule. O(pages ×
 // changes).
 func (j *Judge) Verdicts(now time.Time) (crawler, uniform Verdict) {
 	j.mu.Lock()

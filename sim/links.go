@@ -19,7 +19,7 @@ const (
 	toError               // a server error
 )
 
-// target is where a link leads; redirects are numbered by the page they lead to.
+// target is where a link leads. A redirect has the number of the page that it leads to.
 type target struct {
 	site *site
 	page int
@@ -34,8 +34,8 @@ const (
 	nearDistance = 12   // mean, in page numbers
 )
 
-// links returns the links in a page's body, in order, repeats included: its parent, its children
-// that are born, then others, on which time has no effect. The link to a page that vanished stays.
+// links returns the links in the body of a page, in order, including repeats: to its parent, to its children that have
+// appeared, and then to others, which do not depend on time. Links to pages that have vanished stay.
 func (s *site) links(page int, elapsed time.Duration) []target {
 	rng := rand.New(rand.NewPCG(s.key(page, aspectLinks), 2))
 	var links []target
@@ -59,8 +59,9 @@ func (s *site) links(page int, elapsed time.Duration) []target {
 	return append(links, others...)
 }
 
-// drawTarget draws one link across the tree: 85 % to the own site, to its first pages, near ones and
-// any; the others to the homes and pages of other sites. One in 40 leads to no page itself.
+// drawTarget draws one link across the tree. 85 % lead to the same site: to its first pages, near pages, or any. The
+// others lead to homes and pages of any site. One link in 40 does not lead straight to a page: it is a redirect, a dead
+// link or an error.
 func (s *site) drawTarget(page int, rng *rand.Rand) target {
 	t := target{site: s}
 	switch u := rng.Float64(); {

@@ -11,7 +11,7 @@ import (
 const (
 	sitemapEntries = 500 // of one sitemap
 	feedEntries    = 20
-	feedWindow     = 200 // a feed tells of the first pages of its site
+	feedWindow     = 200 // a feed reports changes of the first pages of its site
 )
 
 // appendRobots appends the site's robots.txt.
@@ -61,7 +61,7 @@ func (s *site) appendURLSet(b []byte, first, end int, elapsed time.Duration) []b
 	return append(b, "</urlset>\n"...)
 }
 
-// appendFeed appends an RSS feed of what changed last among the site's first pages.
+// appendFeed appends an RSS feed of the latest changes among the site's first pages.
 func (s *site) appendFeed(b []byte, elapsed time.Duration) []byte {
 	type item struct {
 		page int

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// maxParagraphs bounds a page, and with it what one change replaces.
+// The bounds of a page's paragraphs. One change replaces one of them.
 const (
 	minParagraphs = 3
 	maxParagraphs = 40
 )
 
-// appendPage appends the HTML of a page in a state. now is used for noise alone.
+// appendPage appends the HTML of a page in the given state. elapsed is the time since the web's start: links and noise
+// depend on it.
 func (s *site) appendPage(b []byte, page int, st state, elapsed time.Duration) []byte {
 	labels := s.web.language.text(s.key(page, aspectLabels))
 	b = append(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>"...)
@@ -50,7 +51,7 @@ func (s *site) appendPage(b []byte, page int, st state, elapsed time.Duration) [
 	return b
 }
 
-// appendHead appends what a page's head holds after its title.
+// appendHead appends the rest of a page's head, after the title.
 func (s *site) appendHead(b []byte, page int) []byte {
 	b = append(b, "<link rel=\"stylesheet\" href=\"/style.css\">\n"...)
 	if s.feed && page == 0 {
@@ -76,8 +77,8 @@ func (s *site) alongTree(page, other int) bool {
 	return page > 0 && other == s.parent(page) || other > 0 && s.parent(other) == page
 }
 
-// appendText appends a page's paragraphs as they are after some changes, with links strewn in. Change
-// number c replaces paragraph c mod the number of paragraphs.
+// appendText appends the paragraphs of a page after some changes, with links scattered among the words. Change c
+// replaces paragraph c mod the number of paragraphs.
 func (s *site) appendText(b []byte, page, changes int, links []target, labels *text) []byte {
 	rng := rand.New(rand.NewPCG(s.key(page, aspectText), 3))
 	size := float64(s.web.config.Bytes) * math.Exp(0.4*rng.NormFloat64())
@@ -103,7 +104,7 @@ func (s *site) appendText(b []byte, page, changes int, links []target, labels *t
 	return b
 }
 
-// appendLink appends an anchor: with a path inside the site, with a whole URL across.
+// appendLink appends an anchor: with a path for a link inside the site, with a full URL for a link to another site.
 func (s *site) appendLink(b []byte, link target, labels *text) []byte {
 	b = append(b, "<a href=\""...)
 	if link.site != s {
@@ -114,7 +115,7 @@ func (s *site) appendLink(b []byte, link target, labels *text) []byte {
 	return append(b, "</a>"...)
 }
 
-// appendPicture appends a small drawing, which never changes.
+// appendPicture appends a small picture that never changes.
 func (s *site) appendPicture(b []byte, number int) []byte {
 	rng := rand.New(rand.NewPCG(s.key(number, aspectPicture), 4))
 	b = append(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 100 100\">\n"...)

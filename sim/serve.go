@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// ServeHTTP answers a request for the host it names, after the latency of that host's site; a host
-// that is not of the web gets 421. When the request's context ends, the answer is broken off, as
-// http.ErrAbortHandler says. It makes a Web an http.Handler, for tests without a network.
+// ServeHTTP answers a request for the host that it names, after the latency of that host's site. A host that the web
+// does not have gets 421. If the request's context ends first, ServeHTTP aborts the answer with http.ErrAbortHandler.
+// It makes a Web an http.Handler, for tests without a network.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	host := strings.ToLower(r.Host)
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -54,11 +54,11 @@ type Server struct {
 	handlers  sync.WaitGroup // requests being answered
 
 	mu      sync.Mutex
-	stopped bool // no request may begin to be answered
+	stopped bool // no more requests are answered
 }
 
-// Serve listens on a loopback address a host, at a port that is free, until ctx ends or Close is
-// called. On a machine whose only loopback address is 127.0.0.1 the hosts differ by port alone.
+// Serve listens for each host on a loopback address of its own, at a free port, until ctx ends or Close is called. On a
+// machine whose only loopback address is 127.0.0.1, the hosts differ by port alone.
 func (w *Web) Serve(ctx context.Context) (*Server, error) {
 	srv := &Server{addresses: map[string]netip.AddrPort{}}
 	var listeners []net.Listener
@@ -117,7 +117,7 @@ func listen(i int) (net.Listener, error) {
 	return l, err
 }
 
-// Resolve returns the address of each host.
+// Resolve returns the address and port of each host.
 func (srv *Server) Resolve() map[string]netip.AddrPort { return srv.addresses }
 
 // Close stops listening, aborts the answers under way, and returns when no request is being answered. It is safe to

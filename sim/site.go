@@ -11,8 +11,8 @@ import (
 
 // habits are the peculiarities of a site. Every eight sites of a web have each habit once.
 type habits struct {
-	slow       bool // takes five times as long as the others
-	chunked    bool // sends chunks and not a Content-Length
+	slow       bool // is five times slower than the others
+	chunked    bool // sends chunks instead of a Content-Length
 	compressed bool // sends gzip where it is accepted
 	noRobots   bool // has no robots.txt
 	private    bool // disallows /private/ and asks for a Crawl-delay
@@ -20,7 +20,7 @@ type habits struct {
 	index      bool // its sitemap is an index of compressed ones
 	feed       bool // has a feed
 	blank      bool // sends no validators
-	lying      bool // sends validators that say nothing of change
+	lying      bool // sends validators that do not depend on changes
 }
 
 var siteHabits = [...]habits{
@@ -108,9 +108,8 @@ const (
 	aspectPicture
 )
 
-// life returns when a page exists, as time since the web's start. Of the leaves, one in 30 is born
-// later than the start and one in 30 vanishes, all within the first 60 days; other pages are always
-// there.
+// life returns when a page appears and when it vanishes, as times since the web's start. One leaf in 30 appears after
+// the start, and one in 30 vanishes, all within the first 60 days. All other pages always exist.
 func (s *site) life(page int) (born, gone time.Duration) {
 	gone = math.MaxInt64
 	if page == 0 || !s.leaf(page) {
@@ -159,15 +158,15 @@ func (s *site) traits(page int) (t traits) {
 
 func (s *site) process(page int) Process { return NewProcess(s.key(page, aspectProcess)) }
 
-// state is what a page is at a time.
+// state is the state of a page at one time.
 type state struct {
 	version int           // from 1; 0 when the page does not exist
 	own     int           // changes of its text
 	last    time.Duration // when it last changed, since the web's start
 }
 
-// state returns the state of page; its version counts the changes of its text and the births of its
-// children.
+// state returns the state of a page. Its version counts the changes of the page's text and the children that have
+// appeared.
 func (s *site) state(page int, elapsed time.Duration) state {
 	if !s.alive(page, elapsed) {
 		return state{}

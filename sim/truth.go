@@ -6,7 +6,7 @@ import (
 	"freshet/weburl"
 )
 
-// find returns the page at u, if there is one at some time.
+// find returns the page that has the URL u at any time; ok is false if none has.
 func (w *Web) find(u weburl.URL) (s *site, page int, ok bool) {
 	if u.IsZero() || u.Query() != "" {
 		return nil, 0, false
@@ -18,9 +18,9 @@ func (w *Web) find(u weburl.URL) (s *site, page int, ok bool) {
 	return s, page, ok
 }
 
-// Truth returns the version of the page at u at time t: 1 for its first, and one more for every
-// change of its visible text. exists is false, and version 0, before a page is born, when it has
-// vanished, and for what is no page, such as a redirect, a picture or a dead link.
+// Truth returns the version of the page at u at time t. The first version is 1, and every change of the visible text
+// adds 1. exists is false, and version 0, before the page appears, after it has vanished, and for what is not a page,
+// such as a redirect, a picture or a dead link.
 func (w *Web) Truth(u weburl.URL, t time.Time) (version int, exists bool) {
 	s, page, ok := w.find(u)
 	if !ok {
@@ -30,7 +30,7 @@ func (w *Web) Truth(u weburl.URL, t time.Time) (version int, exists bool) {
 	return version, version > 0
 }
 
-// Changed returns when the page at u got the version it has at t; zero if it does not exist then.
+// Changed returns when the version that the page at u has at t began; zero if the page does not exist at t.
 func (w *Web) Changed(u weburl.URL, t time.Time) time.Time {
 	s, page, ok := w.find(u)
 	if !ok {
@@ -43,16 +43,16 @@ func (w *Web) Changed(u weburl.URL, t time.Time) time.Time {
 	return w.config.Start.Add(st.last)
 }
 
-// Fresh reports whether a copy of the page at u that was fetched at one time is up to date at
-// another: the page exists at both, in the same version.
+// Fresh reports whether a copy of the page at u, fetched at one time, is up to date at another: the page exists then,
+// and its version is the same.
 func (w *Web) Fresh(u weburl.URL, fetched, now time.Time) bool {
 	then, _ := w.Truth(u, fetched)
 	version, exists := w.Truth(u, now)
 	return exists && then == version
 }
 
-// Process returns the change process of the text of the page at u; ok is false for what is no page.
-// The births of children make further versions: at most 10 in a page's life.
+// Process returns the change process of the text of the page at u; ok is false if u is not a page. New children add
+// versions too, at most 10 in the life of a page.
 func (w *Web) Process(u weburl.URL) (p Process, ok bool) {
 	s, page, ok := w.find(u)
 	if !ok {
@@ -61,10 +61,9 @@ func (w *Web) Process(u weburl.URL) (p Process, ok bool) {
 	return s.process(page), true
 }
 
-// Reachable returns, in order of discovery, the pages that a polite crawler finds which starts at
-// the homes at t, follows the links of pages and redirects, and stays on the web's sites: not those
-// that robots.txt forbids, nor those that only a page with nofollow names. Sitemaps and feeds
-// aside. O(links).
+// Reachable returns the pages that a polite crawler can find at t, in order of discovery. It starts at the homes,
+// follows the links of pages and redirects, and stays on the web's sites. It leaves out pages that robots.txt forbids,
+// and pages that only pages with nofollow link to. It ignores sitemaps and feeds. O(links).
 func (w *Web) Reachable(t time.Time) []weburl.URL {
 	elapsed := t.Sub(w.config.Start)
 	type node struct {

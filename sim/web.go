@@ -9,8 +9,8 @@ import (
 	"freshet/weburl"
 )
 
-// Web is a synthetic web. All methods are safe for concurrent use; what they say depends on the
-// Config and their arguments alone, except for the clock that serving reads.
+// Web is a synthetic web. Its methods are safe for concurrent use. Their results depend only on the Config and the
+// arguments; only serving reads the clock.
 type Web struct {
 	config   Config
 	language *language
@@ -18,7 +18,7 @@ type Web struct {
 	byHost   map[string]*site
 }
 
-// NewWeb computes the web of config, or returns all faults of config. O(sites).
+// NewWeb returns the web of a Config, or all faults of the Config, joined. O(sites).
 func NewWeb(config Config) (*Web, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func NewWeb(config Config) (*Web, error) {
 	return w, nil
 }
 
-// siteSizes shares pages out among sites by a power law, each at least minSitePages.
+// siteSizes divides pages among sites by a power law. Each site gets at least minSitePages.
 func siteSizes(sites, pages int) []int {
 	const exponent = 0.8
 	sum := 0.0
@@ -71,7 +71,7 @@ func (w *Web) Hosts() []string {
 	return hosts
 }
 
-// Homes returns the home page of every site, in the order of Hosts: the seeds of a crawl.
+// Homes returns the home page of every site, in the order of Hosts. They are the seeds for a crawl.
 func (w *Web) Homes() []weburl.URL {
 	homes := make([]weburl.URL, len(w.sites))
 	for i, s := range w.sites {
@@ -80,7 +80,7 @@ func (w *Web) Homes() []weburl.URL {
 	return homes
 }
 
-// Pages returns how many pages all sites have together, dead and unborn ones included.
+// Pages returns how many pages all sites have together, including those that have vanished or not appeared yet.
 func (w *Web) Pages() int { return w.config.Pages }
 
 // All yields every page that exists at t, site by site.
@@ -97,7 +97,7 @@ func (w *Web) All(t time.Time) iter.Seq[weburl.URL] {
 	}
 }
 
-// mix hashes numbers to one (the finaliser of splitmix64, after each).
+// mix hashes several numbers to one. It applies the finaliser of SplitMix64 after each.
 func mix(parts ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, p := range parts {

@@ -47,8 +47,8 @@ func demoCommand() *cobra.Command {
 	flags.BoolVar(&d.quiet, "quiet", false, "do not show progress")
 	flags.BoolVar(&d.webOnly, "web-only", false, "serve the web, but crawl nothing")
 	flags.StringVar(&d.configFile, "write-config", "", "write a config file for crawls of the web, and a file of its seeds beside it")
-	flags.IntVar(&d.config.Sites, "sites", 8, "sites of the web")
-	flags.IntVar(&d.config.Pages, "pages", 400, "pages of the web")
+	flags.IntVar(&d.config.Sites, "sites", 8, "number of sites in the web")
+	flags.IntVar(&d.config.Pages, "pages", 400, "number of pages in the web")
 	flags.Uint64Var(&d.config.Seed, "seed", 1, "number that the web is computed from")
 	for name, value := range map[string]string{"data": "", "delay": "20ms", "retry-delay": "1s", "refresh": "true", "budget": "800"} {
 		setFlagDefault(cmd, name, value)

@@ -47,7 +47,7 @@ func exportCommand() *cobra.Command {
 	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
 	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc, --cdxj, --wacz and --cc-index: captures of withdrawn pages too")
 	waczFile := cmd.Flags().String("wacz", "", "WACZ file to write, with the WARC files, their index and a list of the live pages; - for standard output")
-	graphFile := cmd.Flags().String("graph", "", "file to write the graph of pages and links to, - for standard output")
+	graphFile := cmd.Flags().String("graph", "", "file for the graph of pages and links; - for standard output")
 	pages := cmd.Flags().String("parquet", "", "file to write the page table to, - for standard output")
 	ccIndex := cmd.Flags().String("cc-index", "", "file to write an index of the stored versions to, as Parquet with Common Crawl's columns; - for standard output")
 	plainTexts := cmd.Flags().String("text", "", "file to write the texts of the live pages to, one JSON object per line, compressed if the name ends in .zst; Parquet if it ends in .parquet; - for standard output")

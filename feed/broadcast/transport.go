@@ -54,8 +54,8 @@ func (Streams) Repaired() int64 { return 0 }
 
 // A Datagrams sends frames to all receivers of a group; see freshet/feed/broadcast/multicast.
 type Datagrams interface {
-	// Send sends a frame once, after the frames before it. It returns the bytes to send and how long
-	// the machine takes for it. Serials grow.
+	// Send queues a frame to be sent once, behind the frames before it. It returns how many bytes will be sent, and
+	// how long that takes by the machine's clock. Each serial is larger than the one before.
 	Send(serial uint64, frame []byte) (bytes int64, takes time.Duration)
 	// Key returns the key by which receivers verify this sender's datagrams.
 	Key() []byte

@@ -134,7 +134,7 @@ func (w *Web) TooSoon(interval, slack time.Duration) []sites.Violation {
 // Wait returns when no connection is open.
 func (w *Web) Wait() { w.work.Wait() }
 
-// KindOf returns the kind of the host with a name, empty if there is none.
+// KindOf returns the kind of the named host, or "" if there is no such host.
 func (w *Web) KindOf(name string) string {
 	if h := w.host(name); h != nil {
 		return h.Kind.Name

@@ -29,7 +29,7 @@ type parameters struct {
 // flags declares what both experiments have.
 func (p *parameters) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.web, "web", "web-5k", "web to crawl: synthetic, "+webs.Names())
-	flags.IntVar(&p.sites, "sites", 300, "sites of the web synthetic")
+	flags.IntVar(&p.sites, "sites", 300, "number of sites in the web synthetic")
 	flags.IntSliceVar(&p.connections, "connections", []int{1, 64, 256}, "r: fetchers")
 	p.delay = lab.Duration(flags, "delay", 15*time.Second, "w: from the end of an answer to the next connection to its site")
 	flags.Uint64Var(&p.seed, "seed", 0, "added to the web's own seed, which draws the links of a synthetic web and the server speeds of a real one")

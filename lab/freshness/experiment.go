@@ -38,7 +38,7 @@ func Experiment() lab.Experiment {
 		Quick:   []string{"--sites=12", "--days=24", "--policy=default,uniform"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
-			flags.IntVar(&p.sites, "sites", 30, "sites of the web")
+			flags.IntVar(&p.sites, "sites", 30, "number of sites in the web")
 			flags.Float64Var(&p.share, "budget-share", 0.5, "requests a day per page of the web, new pages included")
 			flags.IntVar(&p.days, "days", 40, "days to crawl; the second half is scored")
 			flags.StringSliceVar(&p.policies, "policy", []string{"all"}, "policies: all, or some of "+strings.Join(policies.Names(), ", "))

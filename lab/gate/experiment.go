@@ -39,7 +39,7 @@ func Experiment() lab.Experiment {
 		Quick:   []string{"--pages=1500"},
 		Prepare: func(flags *pflag.FlagSet) lab.Runner {
 			p := new(parameters)
-			flags.IntVar(&p.sites, "sites", 300, "sites of the web")
+			flags.IntVar(&p.sites, "sites", 300, "number of sites in the web")
 			flags.IntVar(&p.pages, "pages", 5000, "pages to fetch")
 			flags.StringSliceVar(&p.rules, "fleet", []string{"auto", "static", "2", "4", "8", "16", "64"}, "rules: auto, static or numbers of fetchers")
 			flags.IntVar(&p.connections, "connections", 64, "r: the most fetchers")

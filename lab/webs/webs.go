@@ -38,7 +38,7 @@ func published() map[string]string {
 // PublishedNames returns the names of the webs that are graphs which others published.
 func PublishedNames() []string { return slices.Sorted(maps.Keys(published())) }
 
-// Names lists the names that Open accepts, for help and errors.
+// Names returns the names that Open accepts as one text, for help and errors.
 func Names() string {
 	return strings.Join(slices.Concat(graph.Names(), RealNames(), PublishedNames()), ", ") + ", or a file of a web or of pages and links"
 }

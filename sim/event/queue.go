@@ -4,8 +4,7 @@ import (
 	"fmt"
 )
 
-// Queue is a heap of events by time. The zero value is empty and ready. It is not safe for concurrent
-// use.
+// Queue is a heap of events, ordered by time. The zero value is empty and ready to use. Not for concurrent use.
 type Queue[E any] struct {
 	heap   []entry[E]
 	pushed uint64
@@ -17,15 +16,15 @@ type entry[E any] struct {
 	event E
 }
 
-// fan is how many children a node of the heap has: with four, the children lie side by side in one or
-// two lines of the cache, and the tree is half as deep.
+// fan is the number of children of a node of the heap. With four, the children lie in one or two cache lines, and the
+// tree is half as deep as with two.
 const fan = 4
 
-// Len returns the number of events that wait.
+// Len returns the number of waiting events.
 func (q *Queue[E]) Len() int { return len(q.heap) }
 
-// Push adds an event that happens at a time in seconds, which may be any number but NaN. O(log n), and
-// no allocation unless the queue has never been as long.
+// Push adds an event that happens at a time in seconds. It panics if the time is NaN. O(log n); it allocates only if
+// the queue has never been this long.
 func (q *Queue[E]) Push(at float64, e E) {
 	if at != at {
 		panic(fmt.Sprintf("event: Push: time of %v is not a number", e))
@@ -45,7 +44,8 @@ func (q *Queue[E]) Push(at float64, e E) {
 	q.heap[i] = moved
 }
 
-// Pop takes out the earliest event, of equal ones that pushed first, and returns its time. O(log n).
+// Pop removes the earliest event and returns it with its time; ok is false if the queue is empty. Of events at the same
+// time, the one pushed first comes first. O(log n).
 func (q *Queue[E]) Pop() (at float64, e E, ok bool) {
 	if len(q.heap) == 0 {
 		return 0, e, false
@@ -61,7 +61,7 @@ func (q *Queue[E]) Pop() (at float64, e E, ok bool) {
 	return first.at, first.event, true
 }
 
-// sink puts an entry where it belongs, from the top, which is free.
+// sink puts an entry into its place, beginning at the top, which is free.
 func (q *Queue[E]) sink(moved entry[E]) {
 	i := 0
 	for {

@@ -16,8 +16,8 @@ import (
 type Recipe struct {
 	Seed  uint64
 	Sites int
-	// HomeShare is the share of links to another site, apart from copied ones, that lead to a home page. With
-	// 0.6 importance follows sites, with 0.05 pages.
+	// HomeShare is the share of links to another site that lead to its home page, not counting copied links. With 0.6,
+	// importance depends mostly on the site; with 0.05, mostly on the page.
 	HomeShare float64
 }
 
@@ -33,8 +33,8 @@ func Recipes() map[string]Recipe {
 // Names returns the names of Recipes, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(Recipes())) }
 
-// Named generates a web by name. web-5k and web-20k have 5,000 and 20,000 sites. web-big is like web-5k, but its
-// links lead to pages more than to homes. They take one to four seconds. The error lists the names.
+// Named generates the web with the given name. web-5k and web-20k have 5,000 and 20,000 sites. web-big is like web-5k,
+// but fewer of its links lead to homes. Each takes one to four seconds. The error for an unknown name lists the names.
 func Named(ctx context.Context, name string) (*Stored, Shape, error) {
 	recipe, ok := Recipes()[name]
 	if !ok {
@@ -43,9 +43,10 @@ func Named(ctx context.Context, name string) (*Stored, Shape, error) {
 	return Generate(ctx, recipe)
 }
 
-// Generate makes a web and measures its links, including resources and repeats, which the web leaves out. It fills
-// the pages in random order, as if many people wrote them. Each link may be copied from an earlier one. Time is
-// proportional to the links, 40 a page. It fails if the recipe has no site, or when ctx ends.
+// Generate returns a web and the shape of its links. The shape includes resources and repeats, which the web leaves
+// out. Generate fills the pages in random order, as if many people wrote them. Each link may be copied from an earlier
+// one. The time is proportional to the number of links, about 40 a page. Generate returns an error if the recipe is
+// invalid or ctx ends.
 func Generate(ctx context.Context, recipe Recipe) (*Stored, Shape, error) {
 	if recipe.Sites < 1 || !(recipe.HomeShare >= 0 && recipe.HomeShare <= 1) {
 		return nil, Shape{}, fmt.Errorf("graph: %d sites, share of homes %v: want 1 or more and 0 to 1", recipe.Sites, recipe.HomeShare)
@@ -101,7 +102,7 @@ func newGenerator(recipe Recipe) *generator {
 	return g
 }
 
-// attempts is how often a repeated link is drawn again before the page gets one link less.
+// attempts is how often a link that repeats another is drawn again. After that the page gets one link less.
 const attempts = 20
 
 // fill makes a page's links.

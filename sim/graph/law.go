@@ -20,8 +20,8 @@ const (
 	siteShare     = 0.85 // of the links, resources included, that stay on the site
 )
 
-// siteSize returns a number of pages, by a power law cut off at largestSite: the inverse of its
-// distribution at u in [0, 1).
+// siteSize returns a number of pages by a power law, cut off at largestSite. It is the inverse of the distribution, at
+// u in [0, 1).
 func siteSize(u float64) int {
 	const b = 1 - sizeExponent
 	tail := math.Pow(largestSite+1, b)
@@ -32,7 +32,7 @@ func lognormal(rng *rand.Rand, median, sigma float64) float64 {
 	return median * math.Exp(sigma*rng.NormFloat64())
 }
 
-// linkCount returns how many different URLs a page with that many children links to.
+// linkCount draws the number of different URLs that a page with that many children links to.
 func linkCount(rng *rand.Rand, children int) int {
 	return max(children, int(min(mostLinks, lognormal(rng, medianLinks, linkSigma))))
 }
@@ -43,7 +43,7 @@ func server(rng *rand.Rand) discovery.Server {
 	return discovery.Server{Latency: lognormal(rng, 0.3, 0.6), Rate: lognormal(rng, 30_000, 1.0)}
 }
 
-// tree is the shape of a site: how many children a page has, and how many first pages are linked from
+// tree is the shape of a site: how many children a page has, and how many of the first pages are linked from
 // everywhere.
 type tree struct {
 	pages, children, top int

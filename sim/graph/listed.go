@@ -11,8 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// Open reads a web, compressed by gzip or not: a recorded one (Read), which ignores seed, or one that was published
-// as a list (ReadListed). A file that looks like neither is read as a recorded one.
+// Open reads a web, with or without gzip: a recorded one (Read), which ignores the seed, or one that was published as a
+// list (ReadListed). It reads a file that looks like neither as a recorded one.
 func Open(in io.Reader, name string, seed uint64) (*Stored, error) {
 	plain, err := unzip(in)
 	if err != nil {
@@ -25,12 +25,13 @@ func Open(in io.Reader, name string, seed uint64) (*Stored, error) {
 	return Read(b, name)
 }
 
-// ReadListed reads a list of pages with URLs and links as a web, compressed by gzip or not: lines "n NUMBER URL"
-// and "e FROM TO" with numbers from 0, or, after a line of the numbers of pages and links, lines "NUMBER URL" with
-// numbers from 1 and lines "FROM TO". The sites are those of the URLs, in the order of their first pages. A site's
-// home is its root, or its first page if the root is not listed. A list has no sizes of pages and speeds of sites:
-// both are drawn from the seed, as for a synthetic web. An error begins with name and the number of the line. It
-// takes some 200 bytes a page and 16 a link.
+// ReadListed reads a web from a list of pages with their URLs and links, with or without gzip. There are two forms. In
+// the first, lines are "n NUMBER URL" and "e FROM TO", and numbers begin at 0. In the second, the first line has the
+// numbers of pages and links. Lines "NUMBER URL", with numbers from 1, and "FROM TO" follow.
+//
+// The sites are those of the URLs, in the order of their first pages. The home of a site is its root, or its first page
+// if the root is not listed. A list has no page sizes and no site speeds: both are drawn from the seed, as for a
+// synthetic web. An error begins with name and the line number. It takes about 200 bytes a page and 16 a link.
 func ReadListed(in io.Reader, name string, seed uint64) (*Stored, error) {
 	r, err := readList(in, name)
 	if err != nil {
@@ -56,14 +57,14 @@ func ReadListed(in io.Reader, name string, seed uint64) (*Stored, error) {
 	return w, w.settle(w.Pages())
 }
 
-// listed are the pages of a list by their sites.
+// listed holds the pages of a list by their sites.
 type listed struct {
 	numbers map[weburl.Site]int
 	pages   [][]int // of each site, its home first
 	rooted  []bool  // of each site: its home is its root
 }
 
-// add puts a page of the list on its site.
+// add adds a page of the list to its site.
 func (l *listed) add(page int, u weburl.URL) {
 	site, ok := l.numbers[u.Site()]
 	if !ok {
@@ -78,7 +79,8 @@ func (l *listed) add(page int, u weburl.URL) {
 	l.pages[site] = append(l.pages[site], page)
 }
 
-// web returns a web of the pages, whose links rows are by their places in the list. Sizes and speeds are 0.
+// web returns the web of the pages. rows has the links of each page, both in the order of the list. Sizes and speeds
+// are 0.
 func (l *listed) web(rows [][]uint32) *Stored {
 	w := &Stored{bytes: make([]float32, len(rows)), servers: make([]discovery.Server, len(l.pages)), carried: new(carried)}
 	place := make([]uint32, len(rows)) // of each page of the list

@@ -110,7 +110,7 @@ func (r *list) link(fields []string) error {
 	return nil
 }
 
-// number reads a number from low to high.
+// number parses a number from low to high.
 func (r *list) number(text string, low, high int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
@@ -119,7 +119,7 @@ func (r *list) number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// whole returns an error if pages or links do not match the first line.
+// whole returns an error if the number of pages or links differs from the first line.
 func (r *list) whole() error {
 	switch {
 	case len(r.urls) == 0 && r.pages == 0:

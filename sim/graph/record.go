@@ -25,7 +25,7 @@ type Recorder struct {
 	err error
 }
 
-// NewRecorder returns a Recorder that writes to out. Close it at the end.
+// NewRecorder returns a Recorder that writes to out. Call Close at the end.
 func NewRecorder(out io.Writer) *Recorder {
 	r := &Recorder{out: bufio.NewWriter(out)}
 	r.printf("%s\n", recordHeader)
@@ -38,19 +38,19 @@ func (r *Recorder) printf(format string, args ...any) {
 	}
 }
 
-// Site begins a site: its name, and how fast it answers. The name must have no tab and no line break.
+// Site begins a site, with its name and its speed. The name must not contain tabs or line breaks.
 func (r *Recorder) Site(name string, s discovery.Server) {
 	r.printf("site\t%s\t%g\t%g\n", name, s.Latency, s.Rate)
 }
 
-// Page writes the next page of the site: its unique name, its size in bytes, and the names of what it links to. A
-// name must not be empty or have white space. The site's home is the first Page or Miss.
+// Page writes the next page of the site: its unique name, its size in bytes, and the names of the targets of its links.
+// A name must not be empty or contain white space. The first Page or Miss of a site is its home.
 func (r *Recorder) Page(name string, bytes float64, links []string) {
 	r.entry("page", name, bytes, links)
 }
 
-// Miss writes a URL of the site that is crawled like a page but is not one: an error, or a redirect with its target
-// as the only link.
+// Miss writes a URL of the site that is crawled like a page but is not a page: an error, or a redirect whose only link
+// is its target.
 func (r *Recorder) Miss(name string, bytes float64, links []string) {
 	r.entry("miss", name, bytes, links)
 }
@@ -59,7 +59,7 @@ func (r *Recorder) entry(kind, name string, bytes float64, links []string) {
 	r.printf("%s\t%s\t%g\t%s\n", kind, name, bytes, strings.Join(links, " "))
 }
 
-// Close writes the rest and returns the first error.
+// Close writes what is left and returns the first error of all writes.
 func (r *Recorder) Close() error {
 	if err := r.out.Flush(); r.err == nil {
 		r.err = err
@@ -67,7 +67,7 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// Write writes a web in the format of Read, with everything its pages link to. Names are numbers.
+// Write writes the web in the format of Read, with all targets of its links. Names are numbers.
 func (w *Stored) Write(out io.Writer) error {
 	r := NewRecorder(out)
 	var links []string
@@ -103,9 +103,9 @@ func (w *Stored) nameOf(number uint32) string {
 	return name
 }
 
-// Read reads a recorded web, compressed by gzip or not. It leaves out links to pages that the file does not have,
-// repeats, and links of a page to itself; Carried has them. Outside counts links to missing pages on hosts of
-// pages. An error begins with name and the number of the line. It takes some 100 bytes a name and 8 a link.
+// Read reads a recorded web, with or without gzip. It leaves out links to pages that are not in the file, repeats, and
+// links of a page to itself; Carried still returns them. Outside counts links to missing pages on hosts that have
+// pages. An error begins with name and the line number. It takes about 100 bytes a name and 8 a link.
 func Read(in io.Reader, name string) (*Stored, error) {
 	plain, err := unzip(in)
 	if err != nil {
@@ -120,7 +120,7 @@ func Read(in io.Reader, name string) (*Stored, error) {
 	return r.finish()
 }
 
-// unzip returns what is in a stream that may be compressed.
+// unzip returns the content of a stream that may be compressed by gzip.
 func unzip(in io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(in)
 	if magic, _ := b.Peek(2); len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {

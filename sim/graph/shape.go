@@ -8,15 +8,15 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Shape describes a web's links. Resources count. Repeats count too, except in unique links.
+// Shape describes the links of a web. It counts resources. It also counts repeats, except where it says unique.
 type Shape struct {
 	Sites, Pages             int
 	LinksMean, LinksMedian   float64 // of a page
 	UniqueMean, UniqueMedian float64 // of a page
 	Repeats                  float64 // share of the links that repeat an earlier link of the page
 	OnSite                   float64 // share of the links
-	PageLinks                float64 // unique ones that lead to pages, mean of a page
-	InDegreeExponent         float64 // of the tail of the in-degrees' density; NaN of a small web
+	PageLinks                float64 // unique links to pages, mean of a page
+	InDegreeExponent         float64 // of the tail of the in-degrees' density; NaN for a small web
 	LargestInDegree          int     // unique links from pages to one page
 }
 
@@ -71,8 +71,8 @@ func (t *tally) shape(sites int, inDegrees []uint32) Shape {
 	return s
 }
 
-// TailExponent returns the exponent of a power law's density from the largest values, a share of all,
-// by Hill's estimator: 1 + 1/mean(ln(x/x_min)). NaN if there are fewer than two. It sorts x.
+// TailExponent returns the exponent of a power law's density, estimated from the largest values: a share of all. It is
+// Hill's estimator, 1 + 1/mean(ln(x/x_min)), or NaN with fewer than two values. It sorts x.
 func TailExponent(x []float64, share float64) float64 {
 	slices.Sort(x)
 	tail := x[len(x)-int(share*float64(len(x))):]

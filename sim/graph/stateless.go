@@ -9,18 +9,19 @@ import (
 	"freshet/sim/discovery"
 )
 
-// Stateless is a synthetic web that stores only the sizes of its sites, four bytes each. A page's size and links
-// and a site's speed follow from the seed. Reading it is safe for concurrent use.
+// Stateless is a synthetic web that stores only the sizes of its sites, four bytes each. The size and links of a page
+// and the speed of a site follow from the seed. Its methods are safe for concurrent use.
 //
-// A Stored web copies earlier links. A Stateless web cannot, so it draws from virtual lists: entry j of a site's
-// list of links to other sites, or of the web's list of popular pages, is computed from j. The first entries are
-// drawn more often, as x^-s of the rank x.
+// A Stored web copies earlier links. A Stateless web cannot, so it draws from virtual lists. Entry j of a site's list
+// of links to other sites, or of the web's list of popular pages, is computed from j. The entry of rank x is drawn with
+// a probability proportional to x^-s.
 type Stateless struct {
 	seed  uint64
-	first []uint32 // of each site's pages, and one more
+	first []uint32 // each site's first page, and the number of pages
 }
 
-// NewStateless returns a web of that many sites, some 61 pages each, with 1 to 2³¹ pages in all.
+// NewStateless returns a web with the given number of sites, which have about 61 pages each. It returns an error
+// unless there are 1 to 2²⁵ sites, with fewer than 2³¹ pages together.
 func NewStateless(seed uint64, sites int) (*Stateless, error) {
 	if sites < 1 || sites > 1<<25 {
 		return nil, fmt.Errorf("graph: %d sites: want 1 to %d", sites, 1<<25)
@@ -49,7 +50,7 @@ const (
 	ofPopular
 )
 
-// random returns the randomness of one thing.
+// random returns the source of randomness for one thing.
 func (w *Stateless) random(what, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(w.seed^what<<56, number))
 }

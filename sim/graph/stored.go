@@ -44,7 +44,7 @@ func siteOf(first []uint32, page uint32) uint32 {
 	return uint32(sort.Search(len(first), func(i int) bool { return first[i] > page }) - 1)
 }
 
-// Home returns a site's home; an empty site has none.
+// Home returns a site's home; ok is false for an empty site.
 func (w *Stored) Home(site uint32) (page uint32, ok bool) {
 	return w.homes[site], w.first[site] < w.first[site+1]
 }
@@ -60,8 +60,9 @@ func (w *Stored) AppendLinks(dst []uint32, page uint32) []uint32 {
 	return append(dst, w.links.Out(page)...)
 }
 
-// Carried returns what a recorded page links to, in order, including repeats, the page itself, and targets that are
-// not pages, which have numbers from Pages on. The caller must not change it. ok is false for a generated web.
+// Carried returns the recorded links of a page in order. They include repeats, links to the page itself, and targets
+// that are not pages, whose numbers begin at Pages. The caller must not change the result. ok is false for a generated
+// web.
 func (w *Stored) Carried(page uint32) (names []uint32, ok bool) {
 	if w.carried == nil {
 		return nil, false
@@ -99,7 +100,7 @@ func (w *Stored) settle(names int) (err error) {
 	return err
 }
 
-// Outside returns how many different URLs a page links to that are not pages of the web but on hosts of its pages.
+// Outside returns how many different URLs a page links to that are not pages of the web but are on hosts of its pages.
 // It is 0 for a generated web.
 func (w *Stored) Outside(page uint32) int {
 	if w.carried == nil {
@@ -108,7 +109,7 @@ func (w *Stored) Outside(page uint32) int {
 	return int(w.carried.besides[page])
 }
 
-// WithServers returns the web with other servers, with speeds drawn as for a synthetic web. The rest is shared.
+// WithServers returns the web with other site speeds, drawn as for a synthetic web. The two webs share everything else.
 func (w *Stored) WithServers(seed uint64) *Stored {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	other := *w

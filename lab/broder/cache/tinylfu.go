@@ -26,7 +26,7 @@ const (
 	isProtected
 )
 
-// NewTinyLFU returns an empty W-TinyLFU of size slots, or panics unless size is 1 to MaxSize.
+// NewTinyLFU returns an empty W-TinyLFU with size slots. It panics if size is below 1 or above MaxSize.
 func NewTinyLFU(size int) *TinyLFU {
 	checkSize("TinyLFU", size)
 	windowSize := max(size/100, 1)
