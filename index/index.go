@@ -33,6 +33,7 @@ const (
 	pagesAtOnce = 64  // of a batch
 	bytesAtOnce = 4 << 20
 	longestText = 256 << 10 // bytes of a page's text to index
+	mostMerged  = 100_000   // pages of a segment: while Bleve makes a large one, small ones gather, which slow a search
 	gathering   = time.Second
 	looking     = 5 * time.Second // between checks that the folder still exists
 )
@@ -143,7 +144,8 @@ func empty(dir string) (bleve.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := bleve.NewUsing(dir, fields, scorch.Name, scorch.Name, nil)
+	merges := map[string]any{"scorchMergePlanOptions": map[string]any{"MaxSegmentSize": mostMerged}}
+	made, err := bleve.NewUsing(dir, fields, scorch.Name, scorch.Name, merges)
 	if err != nil {
 		return nil, err
 	}

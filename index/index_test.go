@@ -128,6 +128,19 @@ func TestTitleAndText(t *testing.T) {
 	}
 }
 
+// TestLongQuery holds that a query has a bounded number of words, in phrases too.
+func TestLongQuery(t *testing.T) {
+	x := open(t, options(t, crawled.New(t, 1, 1)))
+	for _, words := range []string{strings.Repeat("a b ", 17), `"` + strings.Repeat("a b ", 17) + `"`, "x -" + strings.Repeat("a-b-", 17) + "c"} {
+		if _, err := x.Search(t.Context(), index.Query{Words: words, Limit: 1}); !errors.Is(err, index.ErrQuery) {
+			t.Errorf("%.20s…: %v", words, err)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestLongTitle holds that a title of any length costs the index and its answers little.
 func TestLongTitle(t *testing.T) {
 	w := crawled.New(t, 1, 1)

@@ -35,7 +35,7 @@ type Hit struct {
 }
 
 const (
-	longestQuery   = 32 // words and phrases
+	longestQuery   = 32 // words, also in phrases
 	titleCounts    = 3  // times the weight of the text
 	snippetLength  = 320
 	searchedBeyond = 4 // times the wanted number, because some may no longer be shown
@@ -225,7 +225,7 @@ func (t term) in(field string) query.Query {
 // each of these; with a minus before it, it is a phrase.
 func (x *Index) terms(words string) (terms []term, err error) {
 	analyzer := x.bleve.Mapping().AnalyzerNamed(inWords)
-	positive := false
+	positive, asked := false, 0
 	for rest := strings.TrimSpace(words); rest != ""; rest = strings.TrimSpace(rest) {
 		t := term{}
 		if after, ok := strings.CutPrefix(rest, "-"); ok {
@@ -243,6 +243,7 @@ func (x *Index) terms(words string) (terms []term, err error) {
 		}
 		parts := analyzer.Analyze([]byte(t.words))
 		positive = positive || !t.without && len(parts) > 0
+		asked += len(parts)
 		if len(parts) > 1 && (t.phrase || t.without) {
 			t.phrase = true
 			terms = append(terms, t)
@@ -252,8 +253,8 @@ func (x *Index) terms(words string) (terms []term, err error) {
 			terms = append(terms, term{words: string(part.Term), without: t.without})
 		}
 	}
-	if len(terms) > longestQuery {
-		return nil, fmt.Errorf("%w: %d words: want at most %d", ErrQuery, len(terms), longestQuery)
+	if asked > longestQuery {
+		return nil, fmt.Errorf("%w: %d words: want at most %d", ErrQuery, asked, longestQuery)
 	}
 	if !positive {
 		return nil, fmt.Errorf("%w: %q: want a word", ErrQuery, words)
