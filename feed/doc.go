@@ -8,7 +8,7 @@
 // The log remembers ends of pages for a limited time. A cursor older than that is refused with ErrBehind, and its
 // client must resynchronise.
 //
-// The rooms below hand the same log on in other ways: feed/webhook sends its lines to URLs, feed/resourcesync
+// The packages below deliver the same log in other ways: feed/webhook sends its lines to URLs, feed/resourcesync
 // serves it as sitemaps, feed/broadcast brings the pages themselves, and feed/mirror is the other end of that. The
 // formats are in docs/format/feed.md. Start reading at reader.go, then changes.go.
 package feed

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// ErrShare is the error of a budget without room for an account, or of a holding that would outgrow its account.
+// ErrShare is returned if a budget has no room for an account, or if a holding would exceed its account's limit.
 var ErrShare = errors.New("beyond the share")
 
-// Budget is the memory of a process. It is safe for concurrent use.
+// A Budget is the memory of a process. Safe for concurrent use.
 type Budget struct {
 	size int64
 
@@ -33,15 +33,15 @@ func New(size int64) *Budget { return &Budget{size: size} }
 // Size returns the bytes of the whole budget.
 func (b *Budget) Size() int64 { return b.size }
 
-// Left returns the bytes that are in no account's share.
+// Left returns the bytes that are in no share.
 func (b *Budget) Left() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.size - b.shares
 }
 
-// Open opens a charged account of share bytes, of which one holding may reach most. It returns an error that
-// wraps ErrShare if the budget has less than share left, or the share is less than most.
+// Open opens an account with a share of the budget, in bytes. One holding may have at most most of them. Open returns
+// an error that wraps ErrShare if the budget has less than share left, or if share is less than most.
 func (b *Budget) Open(name string, share, most int64) (*Account, error) {
 	if share < most {
 		return nil, fmt.Errorf("memory: %s: %w: one holding may reach %d bytes, the account has %d", name, ErrShare, most, share)
@@ -50,16 +50,16 @@ func (b *Budget) Open(name string, share, most int64) (*Account, error) {
 	return a, b.add(name, share, a.Used)
 }
 
-// Bound opens an account of share bytes for a part that bounds itself. used returns how many bytes the part holds,
-// and may be called at any time. Bound returns an error that wraps ErrShare if the budget has less left.
+// Bound reserves a share, in bytes, for a part that bounds itself. used returns how many bytes the part holds; it may
+// be called at any time. Bound returns an error that wraps ErrShare if the budget has less than share left.
 func (b *Budget) Bound(name string, share int64, used func() int64) error {
 	return b.add(name, share, used)
 }
 
-// Count shows a part that has no share and no bound: what grows with what is known of the web.
+// Count adds a part without a share and without a bound to the table, for what grows with the known part of the web.
 func (b *Budget) Count(name string, used func() int64) { _ = b.add(name, 0, used) }
 
-// add adds a line to the table. A part of the same name takes the old one's place; the shares of both count.
+// add adds a line to the table. It replaces the line of a part with the same name, but the shares of both stay taken.
 func (b *Budget) add(name string, share int64, used func() int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +72,7 @@ func (b *Budget) add(name string, share int64, used func() int64) error {
 	return nil
 }
 
-// Usage is how much of a budget each holder has, in bytes.
+// Usage is how many bytes of a budget each part holds.
 type Usage struct {
 	BudgetBytes int64            `json:"budget_bytes"`
 	UsedBytes   int64            `json:"used_bytes"` // the sum of By
@@ -89,7 +89,7 @@ func (u Usage) Names() []string {
 	return names
 }
 
-// Usage returns how much each holder has.
+// Usage returns how many bytes each part holds now.
 func (b *Budget) Usage() Usage {
 	b.mu.Lock()
 	parts := slices.Clone(b.parts)
@@ -103,7 +103,8 @@ func (b *Budget) Usage() Usage {
 	return u
 }
 
-// Account is the share of one part of the program, charged before bytes are held. It is safe for concurrent use.
+// An Account is the share of one part of the program. Bytes are charged to it before they are held. Safe for concurrent
+// use.
 type Account struct {
 	name        string
 	share, most int64
@@ -124,10 +125,10 @@ type waiter struct {
 // Share returns the bytes of the account.
 func (a *Account) Share() int64 { return a.share }
 
-// Most returns how many bytes one holding may reach.
+// Most returns how many bytes one holding may have.
 func (a *Account) Most() int64 { return a.most }
 
-// Used returns the bytes that all holdings have together.
+// Used returns how many bytes all holdings have together.
 func (a *Account) Used() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,15 +138,15 @@ func (a *Account) Used() int64 {
 	return a.used
 }
 
-// Contended reports whether somebody waits for room.
+// Contended reports whether a holding waits for room.
 func (a *Account) Contended() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.waiting) > 0
 }
 
-// Holding is what one page, or one answer, has of an account. Its zero value holds nothing of none; see Account.Hold.
-// Its methods may be called by one goroutine at a time.
+// A Holding is the bytes of an account that one page or one answer has. Account.Hold returns one; the zero value
+// belongs to no account and holds nothing. Only one goroutine at a time may call its methods.
 type Holding struct {
 	a     *Account
 	bytes int64
@@ -161,15 +162,15 @@ func (h *Holding) Bytes() int64 {
 	return h.bytes
 }
 
-// TryGrow takes n more bytes if they are free and no other holding waits for them. It reports whether it did.
+// TryGrow takes n more bytes and returns true, if they are free and no other holding waits for them.
 func (h *Holding) TryGrow(n int64) bool {
 	h.a.mu.Lock()
 	defer h.a.mu.Unlock()
 	return h.grow(n, len(h.a.waiting) == 0)
 }
 
-// Grow takes n bytes more, and waits until they are there or ctx ends, which is then its error. It returns an error
-// that wraps ErrShare if the holding would have more than Most. After an error it holds what it held.
+// Grow takes n more bytes. It waits until they are free, or returns the error of ctx when ctx ends. It returns an error
+// that wraps ErrShare if the holding would have more than Most. After an error the holding is unchanged.
 func (h *Holding) Grow(ctx context.Context, n int64) error {
 	a := h.a
 	a.mu.Lock()
@@ -193,7 +194,7 @@ func (h *Holding) Grow(ctx context.Context, n int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	select {
-	case <-w.ready: // at the same time: what was given is given back
+	case <-w.ready: // it was served at the same moment: give the bytes back
 		h.shrink(n)
 	default:
 		a.waiting = slices.DeleteFunc(a.waiting, func(other *waiter) bool { return other == w })
@@ -202,8 +203,8 @@ func (h *Holding) Grow(ctx context.Context, n int64) error {
 	return ctx.Err()
 }
 
-// grow takes n bytes if the account has them: of the reserve, if it is this holding's, else of the common part, if
-// that may be used.
+// grow takes n bytes if the account has them: from the reserve, if this holding has it, else from the common part, if
+// common is set.
 func (h *Holding) grow(n int64, common bool) bool {
 	a := h.a
 	switch {
@@ -219,7 +220,7 @@ func (h *Holding) grow(n int64, common bool) bool {
 	return true
 }
 
-// Resize gives back what is more than n bytes, or grows to n as Grow does.
+// Resize changes the holding to n bytes. It gives back the rest, or grows as Grow does.
 func (h *Holding) Resize(ctx context.Context, n int64) error {
 	held := h.Bytes()
 	if n > held {
@@ -229,7 +230,7 @@ func (h *Holding) Resize(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Shrink gives n of the bytes back. It panics if fewer are held.
+// Shrink gives n bytes back. It panics if the holding has fewer.
 func (h *Holding) Shrink(n int64) {
 	a := h.a
 	if a == nil || n == 0 {
@@ -241,7 +242,7 @@ func (h *Holding) Shrink(n int64) {
 	a.admit()
 }
 
-// Release gives all bytes back. It may be called again, and on nil.
+// Release gives all bytes back. It may be called several times, and on nil.
 func (h *Holding) Release() {
 	if h == nil || h.a == nil {
 		return
@@ -265,8 +266,8 @@ func (h *Holding) shrink(n int64) {
 	}
 }
 
-// admit serves the waiting holdings in order, as far as there is room. The first one without room gets the reserve,
-// if that is free.
+// admit serves the waiting holdings in order while there is room. The first one without room gets the reserve, if the
+// reserve is free.
 func (a *Account) admit() {
 	for len(a.waiting) > 0 {
 		w := a.waiting[0]

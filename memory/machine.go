@@ -13,13 +13,13 @@ import (
 
 // Bounds of the default budget.
 const (
-	least   = 256 << 20 // where the machine has that
-	largest = 4 << 30   // more helps no crawl of one process
-	unknown = 1 << 30   // where the machine does not say
+	least   = 256 << 20 // if the machine has as much
+	largest = 4 << 30   // a crawl in one process does not gain from more
+	unknown = 1 << 30   // if the memory of the machine is not known
 )
 
-// Default returns a sensible budget for this machine, in bytes: half of the memory that the machine or the process's
-// cgroup has, at least 256 MiB and at most 4 GiB, but never more than seven eighths of it.
+// Default returns a budget for this machine, in bytes: half of the memory of the machine or of the process's cgroup. It
+// is at least 256 MiB and at most 4 GiB, but never more than seven eighths of that memory.
 func Default() int64 { return defaultOf(os.DirFS("/")) }
 
 func defaultOf(root fs.FS) int64 {
@@ -43,8 +43,8 @@ func checkOf(root fs.FS, bytes int64) error {
 	return fmt.Errorf("a memory budget of %d MiB: the machine or its cgroup has %d MiB; give at most %d MiB", bytes/mib, limit/mib, limit/8*7/mib)
 }
 
-// Limit returns how many bytes of memory the machine whose files root has gives this process: what is built in, or
-// the smallest limit of the process's cgroups, of either version. It returns 0 where no file tells.
+// Limit returns how many bytes of memory this process may use. root holds the files of the machine. The result is the
+// installed memory or the smallest limit of the process's cgroups, of either version; 0 if no file says.
 func Limit(root fs.FS) int64 {
 	limit := installed(root)
 	groups, _ := fs.ReadFile(root, "proc/self/cgroup")
@@ -62,7 +62,7 @@ func Limit(root fs.FS) int64 {
 	return limit
 }
 
-// installed returns the memory of the machine.
+// installed returns the installed memory of the machine.
 func installed(root fs.FS) int64 {
 	file, err := root.Open("proc/meminfo")
 	if err != nil {
@@ -78,8 +78,8 @@ func installed(root fs.FS) int64 {
 	return 0
 }
 
-// limitOf returns the smallest limit of a group and those above it, 0 if none has one. In a container the group's
-// own folder may be out of sight: the mount's root is then its own.
+// limitOf returns the smallest limit of a group and the groups above it, 0 if none has one. In a container, the folder
+// of the group may not be visible. The root of the mount is then the group's own.
 func limitOf(root fs.FS, mount, group, file string) (limit int64) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		text, err := fs.ReadFile(root, path.Join(mount, group, file))
@@ -92,7 +92,7 @@ func limitOf(root fs.FS, mount, group, file string) (limit int64) {
 	}
 }
 
-// smaller returns the smaller of two limits, of which 0 is none.
+// smaller returns the smaller of two limits. 0 means no limit.
 func smaller(a, b int64) int64 {
 	if a <= 0 || b > 0 && b < a {
 		return max(b, 0)

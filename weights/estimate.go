@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// An Estimate is what a log says about b, c and d. It belongs to the log, which must not change any more.
-// It is safe for concurrent use.
+// An Estimate is what a log says about b, c and d. The log must not change while it is in use. Safe for concurrent use.
 type Estimate struct {
 	log      *Log
 	strength float64
@@ -16,8 +15,8 @@ type Estimate struct {
 	wrong    float64   // d over all pages
 }
 
-// Estimate estimates b, c and d. Strength, positive, is what the others' experience is worth to each
-// page and slot, in sightings of its own; 1 to 10 is sensible. It panics otherwise.
+// Estimate estimates b, c and d. strength says how much the data of all pages and slots counts for each page and slot,
+// in sightings of its own; 1 to 10 is sensible. Estimate panics unless strength is positive.
 //
 //   - c of a slot is shrunk towards that of its result page, and this towards that of all.
 //   - b is the mean times that a query returns the page, shrunk towards that of all pages (a gamma
@@ -44,7 +43,7 @@ func (l *Log) Estimate(strength float64) *Estimate {
 	return e
 }
 
-// estimateClicks fills c and its mean, and returns how often pages were shown.
+// estimateClicks computes c and its mean. It returns how often pages were shown.
 func (e *Estimate) estimateClicks() float64 {
 	type sum struct{ shown, clicks int }
 	all, pages := sum{}, make(map[int32]sum)
@@ -68,13 +67,13 @@ func (e *Estimate) estimateClicks() float64 {
 	return float64(all.shown)
 }
 
-// shrink returns the share of hits in n trials, and strength more that were like prior.
+// shrink returns the share of hits in n trials and strength more trials, of which the share prior are hits.
 func shrink(hits, n int, prior, strength float64) float64 {
 	return (float64(hits) + strength*prior) / (float64(n) + strength)
 }
 
-// Click returns c, the probability of a click on what a query returns at a slot; of a slot that never
-// occurred, the mean over what was shown.
+// Click returns c, the probability of a click on a result at a slot. For a slot that never occurred it returns the mean
+// over everything that was shown.
 func (e *Estimate) Click(s Slot) float64 {
 	if i, known := e.log.slots[s]; known {
 		return e.clicks[i]
@@ -103,16 +102,15 @@ func (e *Estimate) returned(p *pageTally) float64 {
 	return (e.strength + float64(p.shown)) / (e.strength/e.shows + float64(e.log.queries))
 }
 
-// Wrong returns d, the probability that a page that has changed does not answer any more. It panics
-// unless the log knows the page.
+// Wrong returns d, the probability that the page no longer answers after a change. It panics if the log does not know
+// the page.
 func (e *Estimate) Wrong(page int) float64 {
 	p := e.log.page(page)
 	return shrink(p.wrong, p.judged, e.wrong, e.strength)
 }
 
-// Weight returns w, the expected embarrassments per query while the copy of a page is stale: eq. 8. It is
-// positive if anything was shown. O(slots at which the page was shown). It panics unless the log knows
-// the page.
+// Weight returns w, the expected embarrassments per query while the copy of a page is stale (eq. 8). It is positive if
+// anything was shown. O(slots at which the page was shown). It panics if the log does not know the page.
 func (e *Estimate) Weight(page int) float64 {
 	p := e.log.page(page)
 	clicked := e.strength * e.click
@@ -122,5 +120,5 @@ func (e *Estimate) Weight(page int) float64 {
 	return e.Wrong(page) * e.returned(p) * clicked / (float64(p.shown) + e.strength)
 }
 
-// New returns the weight of a page that was not there yet: that of a page like all others.
+// New returns the weight of a page that the log does not know: the weight of an average page.
 func (e *Estimate) New() float64 { return e.wrong * e.shows * e.click }

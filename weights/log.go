@@ -2,27 +2,27 @@ package weights
 
 import "fmt"
 
-// A Slot is a place among the results of a query: a position on a result page, both from 1. The zero
-// value is no place: the page was not returned.
+// A Slot is a place among the results of a query: a position on a result page, both counted from 1. The zero value
+// means that the page was not returned.
 type Slot struct {
 	Page     int32 // k
 	Position int32 // j
 }
 
-// State reports whether a page had changed since the copy that answered the query was made.
+// State says whether a page had changed since the copy that answered the query was made.
 type State int8
 
-// The states. The zero value is that nobody looked.
+// The states. The zero value means that nobody checked.
 const (
 	Unknown State = iota
 	Fresh
 	Stale
 )
 
-// Answer says what a user found behind a click on a page that had changed.
+// Answer says what the user found after a click on a page that had changed.
 type Answer int8
 
-// The answers. The zero value is that nobody judged.
+// The answers. The zero value means that nobody judged.
 const (
 	Unjudged Answer = iota
 	Right           // changed, but still an answer
@@ -30,17 +30,17 @@ const (
 	Broken // the link leads nowhere
 )
 
-// A Sighting is one page at one query.
+// A Sighting is the result of one query for one page.
 type Sighting struct {
 	Page    int  // number of the page, from 0
 	Slot    Slot // zero if the query did not return it
 	Clicked bool
 	State   State
-	Answer  Answer // of a clicked page that was stale; not looked at otherwise
+	Answer  Answer // of a clicked page that was stale; ignored otherwise
 }
 
-// A Tree counts how sightings ended: the branches of Wolf et al. 2002, Figure 2, and two for what the log
-// does not say. Every sighting is in exactly one.
+// A Tree counts how sightings ended: the branches of Wolf et al. 2002, Figure 2, and two more for what the log does not
+// say. Every sighting is counted in exactly one branch.
 type Tree struct {
 	Fresh       int `json:"fresh"`
 	NotReturned int `json:"stale_not_returned"`
@@ -48,14 +48,14 @@ type Tree struct {
 	Right       int `json:"stale_still_right"`
 	Wrong       int `json:"stale_wrong"`
 	Broken      int `json:"stale_broken_link"`
-	Unjudged    int `json:"stale_not_judged"` // clicked, but what was found is not known
+	Unjudged    int `json:"stale_not_judged"` // clicked, but it is not known what the user found
 	Unknown     int `json:"state_unknown"`
 }
 
-// Embarrassments returns the clicks that led to a wrong answer or nowhere.
+// Embarrassments returns the number of clicks that led to a wrong answer or a broken link.
 func (t Tree) Embarrassments() int { return t.Wrong + t.Broken }
 
-// branch returns the count that a sighting belongs to.
+// branch returns the counter of a sighting's branch.
 func (t *Tree) branch(s Sighting) *int {
 	switch {
 	case s.State == Unknown:
@@ -76,12 +76,11 @@ func (t *Tree) branch(s Sighting) *int {
 	return &t.Unjudged
 }
 
-// A Log is what is kept of a log of queries. The zero value is empty and ready for use. It is not safe
-// for concurrent use.
+// A Log keeps the statistics of a log of queries. The zero value is empty and ready to use. Not for concurrent use.
 type Log struct {
 	tree    Tree
 	queries int
-	timed   bool    // some query's time was told
+	timed   bool    // the time of some query is known
 	first   float64 // of these times, in seconds
 	last    float64
 	until   float64        // when the log ends; 0: with the last query
@@ -109,10 +108,10 @@ type slotCount struct {
 	shown int
 }
 
-// Query begins a query: the sightings that follow are its.
+// Query begins a query. The sightings that follow belong to it.
 func (l *Log) Query() { l.queries++ }
 
-// At says when the query that has begun last was asked, in seconds from any beginning.
+// At sets the time of the query that began last, in seconds from any origin.
 func (l *Log) At(seconds float64) {
 	if !l.timed {
 		l.timed, l.first, l.last = true, seconds, seconds
@@ -120,11 +119,11 @@ func (l *Log) At(seconds float64) {
 	l.first, l.last = min(l.first, seconds), max(l.last, seconds)
 }
 
-// Until says that the log goes on until a time, in the seconds of At, and has no other query up to then.
+// Until says that the log has no more queries up to a time, which is in the seconds of At.
 func (l *Log) Until(seconds float64) { l.until = seconds }
 
-// PerDay returns how many queries a day there were. A log that says nothing of times, or one time only, is taken to be
-// of one day; one that says until when it goes on, of one day at least.
+// PerDay returns the mean number of queries a day. A log without times, or with only one, counts as one day. A log with
+// an end set by Until counts as at least one day.
 func (l *Log) PerDay() float64 {
 	const day = 86400
 	span := l.last - l.first
@@ -137,14 +136,14 @@ func (l *Log) PerDay() float64 {
 	return float64(l.queries) * day / span
 }
 
-// Queries returns how many have begun.
+// Queries returns the number of queries that have begun.
 func (l *Log) Queries() int { return l.queries }
 
-// Tree returns how the sightings ended.
+// Tree returns how many sightings ended in which way.
 func (l *Log) Tree() Tree { return l.tree }
 
-// Rate returns the embarrassment rate: wrong answers and broken links that users met, per query. It is 0
-// of an empty log.
+// Rate returns the embarrassment rate: the wrong answers and broken links that users met, per query. It is 0 for an
+// empty log.
 func (l *Log) Rate() float64 {
 	if l.queries == 0 {
 		return 0
@@ -152,8 +151,8 @@ func (l *Log) Rate() float64 {
 	return float64(l.tree.Embarrassments()) / float64(l.queries)
 }
 
-// Known makes sure that the log knows pages 0 to n-1: pages that could have been returned by every
-// query, and count as not returned where there is no sighting of them.
+// Known makes the log know pages 0 to n-1. Every query could have returned them: for a query without a sighting of a
+// page, the page counts as not returned.
 func (l *Log) Known(n int) { l.known = max(l.known, n) }
 
 // Pages returns how many pages the log knows.
@@ -167,8 +166,8 @@ func (l *Log) page(i int) *pageTally {
 	return &l.pages[i]
 }
 
-// Add adds a sighting. It panics if the page is negative, a slot has only one of its numbers or a
-// negative one, or a page was clicked that was not returned. O(slots at which the page was shown).
+// Add adds a sighting. It panics if the page is negative, if the slot has a negative number or only one number, or if
+// the page was clicked but not returned. O(slots at which the page was shown).
 func (l *Log) Add(s Sighting) {
 	returned := s.Slot.Page > 0 && s.Slot.Position > 0
 	if s.Page < 0 || !returned && (s.Slot != Slot{} || s.Clicked) {
@@ -190,8 +189,9 @@ func (l *Log) Add(s Sighting) {
 	}
 }
 
-// Click notes that a sighting which was added as not clicked came to be clicked after all: s is what it has become.
-// It returns false, and changes nothing, if the log has no such sighting. O(slots at which the page was shown).
+// Click records that a sighting that was added as not clicked has been clicked after all. s is the sighting with the
+// click. Click returns false, and changes nothing, if the log has no such sighting. O(slots at which the page was
+// shown).
 func (l *Log) Click(s Sighting) bool {
 	slot, known := l.slots[s.Slot]
 	if !known || l.tallies[slot].clicks == l.tallies[slot].shown || s.Page >= len(l.pages) || l.pages[s.Page].times(slot) == 0 {
@@ -209,7 +209,7 @@ func (l *Log) Click(s Sighting) bool {
 	return true
 }
 
-// click counts a click on what was shown at a slot.
+// click counts a click on a result at a slot.
 func (l *Log) click(s Sighting, slot int32) {
 	l.tallies[slot].clicks++
 	if s.State == Stale && s.Answer != Unjudged {
@@ -221,7 +221,7 @@ func (l *Log) click(s Sighting, slot int32) {
 	}
 }
 
-// slot returns the index of a slot, a new one if it is new.
+// slot returns the index of a slot. It adds the slot if it is new.
 func (l *Log) slot(s Slot) int32 {
 	index, known := l.slots[s]
 	if !known {

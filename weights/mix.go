@@ -5,16 +5,15 @@ import (
 	"math"
 )
 
-// A Part is a share of a mixture.
+// A Part is one component of a mixture.
 type Part struct {
-	Weights []float64 // of each page, at least 0 or NaN where they are not known
-	Share   float64   // at least 0, of the sum of all shares
+	Weights []float64 // of each page: at least 0, or NaN if not known
+	Share   float64   // at least 0; only the ratio to the sum of all shares matters
 }
 
-// Mix returns the mixture of weights of different origin, in proportion to their shares. Each part is
-// first brought to mean 1 over the pages that it knows; a page that it does not know counts as 1 there,
-// and so does every page if all weights are 0. All parts have the weights of the same pages. An error
-// names the part, from 0. O(pages × parts).
+// Mix returns the mixture of several parts, in proportion to their shares. All parts have weights for the same pages.
+// Each part is first scaled to mean 1 over the pages that it knows. Its unknown pages count as 1, and so do all its
+// pages if all its weights are 0. An error names the part, counted from 0. O(pages × parts).
 func Mix(parts ...Part) ([]float64, error) {
 	total := 0.0
 	for k, p := range parts {

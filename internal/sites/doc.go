@@ -1,29 +1,26 @@
-// Package sites puts real web sites on loopback addresses, for tests that judge the crawler from
-// outside.
+// Package sites serves real web sites on loopback addresses, for tests that judge the crawler from outside.
 //
-// The sites are the HTML manuals of fourteen Debian packages: written by fourteen kinds of
-// documentation generator, from 200 to 32,000 pages, with every sort of markup that generators and
-// people produce, broken links included. Install fetches and unpacks them without installing
-// anything on the machine; Serve shows each on an address of its own.
+// The sites are the HTML manuals of fourteen Debian packages, made by fourteen kinds of documentation generators. They
+// have from 200 to 32,000 pages, with every kind of markup that generators and people produce, and with broken links.
+// Install downloads and unpacks them without installing anything on the machine. Serve serves each on an address of its
+// own.
 //
-// The server is plain on purpose, because an independent walk over the files (internal/oracle)
-// has to predict every one of its answers. Its whole meaning:
+// The server is simple on purpose: an independent walk over the files (internal/oracle) has to predict each of its
+// answers. These are all its rules:
 //
-//   - the path of the request, percent-decoded once, names a file below the root; the query is
-//     ignored, so that /a?x answers as /a does;
-//   - a path that ends in a slash names index.html in that directory;
-//   - a directory asked for without its slash is answered 301 to the same path with a slash;
-//   - symbolic links are followed as long as they are relative and stay below the root;
-//   - a path with a percent sign that escapes nothing is answered 400, by net/http itself and unseen by
-//     the log;
-//   - whatever else is not a regular file is answered 404, /robots.txt always is;
-//   - the content type comes from the extension, by the table of contentTypes, and from nothing else;
-//   - every answer carries ETag and Last-Modified, and a matching If-None-Match (or, without one,
-//     If-Modified-Since) is answered 304; a forgetful server does neither.
+//   - The path of a request, percent-decoded once, names a file below the root. The query is ignored: /a?x answers as
+//     /a does.
+//   - A path that ends in a slash names index.html in that directory.
+//   - A directory without the slash gets 301 to the same path with a slash.
+//   - Symbolic links are followed if they are relative and stay below the root.
+//   - A path with an invalid percent escape gets 400 from net/http itself; the log does not see it.
+//   - Anything else that is not a regular file gets 404. /robots.txt always does.
+//   - The content type depends only on the extension, by the table contentTypes.
+//   - Every answer has ETag and Last-Modified. A matching If-None-Match, or without one a matching If-Modified-Since,
+//     gets 304. A forgetful server does neither.
 //
-// All servers of a test write to one Log. It notes when each request began and ended as seen on the
-// wire, in such a way that whatever it calls a violation of politeness was one, however late the
-// machine was in running the server: the beginning is noted after the client's first byte arrived,
-// the end before the last byte left. A client that is killed ends its request when its connection
-// closes. The log lives in the test's process and so covers any number of crawler processes.
+// All servers of a test write to one Log, which notes when each request began and ended on the wire. It notes the
+// beginning after the client's first byte has arrived, and the end before the last byte leaves. So what it calls a
+// violation of politeness is one, even if the machine runs the server late. The request of a client that is killed ends
+// when its connection closes. The log is in the process of the test, so it covers any number of crawler processes.
 package sites

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// contentTypes gives the content type of each extension; any other file is application/octet-stream.
-// Of these text/html alone carries links that the walk over the files follows.
+// contentTypes has the content type of each extension. All other files are application/octet-stream. Only text/html has
+// links that the walk over the files follows.
 var contentTypes = map[string]string{
 	".html": "text/html",
 	".htm":  "text/html",
@@ -32,7 +32,7 @@ var contentTypes = map[string]string{
 	".pdf":  "application/pdf",
 }
 
-// ContentType returns the content type that a file of this name is served with.
+// ContentType returns the content type of a file with the given name.
 func ContentType(name string) string {
 	if t, ok := contentTypes[strings.ToLower(path.Ext(name))]; ok {
 		return t
@@ -40,7 +40,7 @@ func ContentType(name string) string {
 	return "application/octet-stream"
 }
 
-// handler answers for the files of one site.
+// handler serves the files of one site.
 type handler struct {
 	site  Site
 	files *os.Root
@@ -58,7 +58,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn.handlerDone()
 }
 
-// answer answers r and returns the status.
+// answer answers a request and returns the status.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request) int {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return refuse(w, http.StatusMethodNotAllowed)
@@ -88,7 +88,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) int {
 	return h.send(w, r, file, info)
 }
 
-// send answers with the file, or 304 if the client has it.
+// send answers with the file, or with 304 if the client has it.
 func (h *handler) send(w http.ResponseWriter, r *http.Request, file *os.File, info os.FileInfo) int {
 	modified := info.ModTime().UTC().Truncate(time.Second)
 	etag := fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())
@@ -105,13 +105,12 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, file *os.File, in
 	header.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodGet {
-		_, _ = io.Copy(w, file) // a failure is the client's going
+		_, _ = io.Copy(w, file) // it fails only if the client has left
 	}
 	return http.StatusOK
 }
 
-// unmodified reports whether what the client has is the file: by its ETag, or, when it sends none,
-// by its date.
+// unmodified reports whether the client already has the file, by its ETag, or without one by its date.
 func unmodified(r *http.Request, etag string, modified time.Time) bool {
 	if match := r.Header.Get("If-None-Match"); match != "" {
 		return match == etag

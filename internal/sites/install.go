@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// ErrUnavailable says that this machine cannot fetch Debian packages: it has no apt-get or
-// dpkg-deb. A test may then skip, but not in continuous integration.
+// ErrUnavailable says that this machine cannot download Debian packages, because it has no apt-get or dpkg-deb. A test
+// may then skip, except in continuous integration.
 var ErrUnavailable = errors.New("sites: Debian packages cannot be fetched here")
 
 // Site is a real site on disk.
@@ -24,7 +24,7 @@ type Site struct {
 	Home string // the path of its home page, "/index.html" or another
 }
 
-// Host returns the name that the site is crawled under: "git-doc.test".
+// Host returns the host name under which the site is crawled, such as "git-doc.test".
 func (s Site) Host() string {
 	return strings.ReplaceAll(s.Name, ".", "-") + ".test"
 }
@@ -50,7 +50,7 @@ var table = []Site{
 	{"rust-doc", "usr/share/doc/rust-doc/html", "/index.html"},
 }
 
-// Names returns the names of all the sites, from small to large.
+// Names returns the names of all sites, from small to large.
 func Names() []string {
 	names := make([]string, len(table))
 	for i, s := range table {
@@ -59,8 +59,8 @@ func Names() []string {
 	return names
 }
 
-// Directory returns where the sites are kept from one run to the next: $FRESHET_REAL_SITES, or
-// freshet/real-sites in the user's cache directory.
+// Directory returns the directory that keeps the sites between runs: $FRESHET_REAL_SITES, or freshet/real-sites in the
+// user's cache directory.
 func Directory() (string, error) {
 	if dir := os.Getenv("FRESHET_REAL_SITES"); dir != "" {
 		return filepath.Abs(dir)
@@ -72,10 +72,9 @@ func Directory() (string, error) {
 	return filepath.Join(cache, "freshet", "real-sites"), nil
 }
 
-// Install makes the named sites ready below dir and returns them, with absolute roots, in the order
-// of the names. What dir has already is not fetched again, so that a second call is quick and needs
-// no network. All fourteen are a download of 108 MB and take 1.5 GB. The error is ErrUnavailable
-// where there is no apt-get.
+// Install makes the named sites available below dir. It returns them in the order of the names, with absolute roots.
+// What is in dir already is not downloaded again, so a second call is quick and needs no network. All fourteen are a
+// download of 108 MB and take 1.5 GB. The error is ErrUnavailable if there is no apt-get.
 func Install(ctx context.Context, dir string, names ...string) ([]Site, error) {
 	sites := make([]Site, 0, len(names))
 	for _, name := range names {
@@ -100,8 +99,8 @@ func Install(ctx context.Context, dir string, names ...string) ([]Site, error) {
 	return sites, nil
 }
 
-// unpack fetches the package and unpacks it beside its place, then moves it there in one step, so
-// that an interrupted run leaves no half of a site.
+// unpack downloads a package, unpacks it beside its place and then moves it there in one step. So an interrupted run
+// leaves no incomplete site.
 func unpack(ctx context.Context, dir, name, place string) error {
 	for _, tool := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -133,8 +132,8 @@ func unpack(ctx context.Context, dir, name, place string) error {
 	return nil
 }
 
-// download lets apt-get put the package in dir. Where that fails, the lists of packages may be
-// missing or old: root fetches them once and tries again.
+// download downloads a package into dir with apt-get. If that fails, the lists of packages may be missing or old: if it
+// runs as root, it fetches them once and tries again.
 func download(ctx context.Context, dir, name string) error {
 	get := []string{"-o", "APT::Sandbox::User=root", "download", name}
 	err := run(ctx, dir, "apt-get", get...)
@@ -147,7 +146,7 @@ func download(ctx context.Context, dir, name string) error {
 	return run(ctx, dir, "apt-get", get...)
 }
 
-// run runs a command in dir; its error shows what the command said last.
+// run runs a command in dir. Its error has the end of the command's output.
 func run(ctx context.Context, dir, name string, args ...string) error {
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir = dir

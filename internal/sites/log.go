@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// Exchange is one request and its answer as the server saw them.
+// Exchange is one request and its answer, as the server saw them.
 type Exchange struct {
 	Host   string // the virtual host that was asked
 	Target string // path and query, as the client sent them
-	Status int    // of the answer; 0 if the client left before there was one
+	Status int    // of the answer; 0 if the client left before the answer
 	Start  time.Time
 	End    time.Time // zero while the exchange is under way
 	Cut    bool      // the client closed the connection before it was answered
 }
 
-// Log notes the exchanges of any number of servers. It is safe for concurrent use; the zero value
-// is an empty log.
+// Log records the exchanges of any number of servers. The zero value is an empty log. Safe for concurrent use.
 type Log struct {
 	mu        sync.Mutex
 	exchanges []*Exchange
 }
 
-// begin notes that a request has come and returns its entry, which the log's lock guards.
+// begin records that a request has arrived, and returns its entry, which the log's lock guards.
 func (l *Log) begin(host, target string, start time.Time) *Exchange {
 	e := &Exchange{Host: host, Target: target, Start: start}
 	l.mu.Lock()
@@ -34,14 +33,14 @@ func (l *Log) begin(host, target string, start time.Time) *Exchange {
 	return e
 }
 
-// answer notes the status that e is answered with.
+// answer records the status of the answer to e.
 func (l *Log) answer(e *Exchange, status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.Status = status
 }
 
-// finish notes the end of e, once.
+// finish records the end of e, once.
 func (l *Log) finish(e *Exchange, end time.Time, cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,8 +49,7 @@ func (l *Log) finish(e *Exchange, end time.Time, cut bool) {
 	}
 }
 
-// Exchanges returns a copy of what was noted so far, in the order in which requests came to be
-// handled.
+// Exchanges returns a copy of all exchanges so far, in the order in which their requests reached the handlers.
 func (l *Log) Exchanges() []Exchange {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,14 +60,14 @@ func (l *Log) Exchanges() []Exchange {
 	return all
 }
 
-// Violation is a pair of requests to one host that came closer than they may.
+// Violation is a pair of requests to one host that are too close together.
 type Violation struct {
 	Former, Latter Exchange
-	Gap            time.Duration // from the former's end to the latter's start; negative: both at once
-	Interval       time.Duration // what the gap should have been
+	Gap            time.Duration // from the end of the first to the start of the second; negative: they overlapped
+	Interval       time.Duration // the least gap allowed
 }
 
-// String tells the violation in a line.
+// String describes the violation in one line.
 func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s began %v after %s ended, want %v (former %s to %s, latter from %s)",
 		v.Latter.Host, v.Latter.Target, v.Gap, v.Former.Target, v.Interval,
@@ -78,22 +76,20 @@ func (v Violation) String() string {
 
 const wireTime = "15:04:05.000000"
 
-// Violations returns every request that began before an earlier one of its host had ended, or
-// sooner than interval after it; see Violations below.
+// Violations returns the violations among the exchanges so far; see the function Violations.
 func (l *Log) Violations(interval time.Duration) []Violation {
 	return Violations(l.Exchanges(), interval)
 }
 
-// Violations returns, host by host in the order of their names and then of time, every request that
-// began before an earlier one of its host had ended, or sooner than interval after the end. An
-// exchange without an end is under way for ever. O(n log n).
+// Violations returns every request that began before an earlier request to its host had ended, or less than interval
+// after that. They are sorted by host and then by time. An exchange without an end counts as never ended. O(n log n).
 func Violations(exchanges []Exchange, interval time.Duration) []Violation {
 	sorted := slices.Clone(exchanges)
 	slices.SortStableFunc(sorted, func(a, b Exchange) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), a.Start.Compare(b.Start))
 	})
 	var found []Violation
-	var last *Exchange // of this host, the exchange that ends last so far
+	var last *Exchange // of this host: the exchange with the latest end so far
 	for i := range sorted {
 		e := &sorted[i]
 		if last == nil || last.Host != e.Host {
@@ -112,8 +108,7 @@ func Violations(exchanges []Exchange, interval time.Duration) []Violation {
 	return found
 }
 
-// Repeats returns how many answers of status 200 each target of each host got beyond its first, in
-// all: the pages that were fetched again.
+// Repeats returns how many answers of status 200 were repeats: for each target of each host, all but the first.
 func Repeats(exchanges []Exchange) int {
 	answered := make(map[[2]string]bool)
 	repeats := 0

@@ -22,19 +22,18 @@ type Server struct {
 	served  sync.WaitGroup // the accepting goroutine and every connection
 }
 
-// Options says how a server behaves. Clock and Log are needed.
+// Options configure a server. Clock and Log are required.
 type Options struct {
 	Clock   *clock.Clock
 	Log     *Log
-	Latency time.Duration // how long each answer is held back, in the clock's time; default 0
+	Latency time.Duration // delay before each answer, by the clock; default 0
 
-	// Forgetful leaves out ETag and Last-Modified and answers nothing with 304.
+	// Forgetful omits ETag and Last-Modified, and never answers 304.
 	Forgetful bool
 }
 
-// Serve serves site on ip, which must be a loopback address, at a port that the system chooses, until
-// Close. Every site of a test wants an address of its own: 127.1.0.1, 127.1.0.2 and so on, all of
-// which the loopback network has.
+// Serve serves a site on ip, which must be a loopback address, at a port that the system chooses, until Close. Give
+// each site of a test an address of its own, such as 127.1.0.1 and 127.1.0.2: the loopback network has them all.
 func Serve(site Site, ip string, opt Options) (*Server, error) {
 	if parsed := net.ParseIP(ip); parsed == nil || !parsed.IsLoopback() {
 		return nil, fmt.Errorf("sites: serve %s: address %q: want a loopback address", site.Name, ip)
@@ -58,24 +57,23 @@ func Serve(site Site, ip string, opt Options) (*Server, error) {
 	return s, nil
 }
 
-// Site returns what is served.
+// Site returns the site that is served.
 func (s *Server) Site() Site { return s.site }
 
-// Address returns where the server listens, as "127.1.0.1:41234".
+// Address returns the address of the server, such as "127.1.0.1:41234".
 func (s *Server) Address() string { return s.address }
 
-// Resolve returns what a crawler's --resolve wants: the site's host, "=" and the address.
+// Resolve returns the value for a crawler's --resolve: the site's host, "=" and the server's address.
 func (s *Server) Resolve() string { return s.site.Host() + "=" + s.address }
 
-// Close stops the server, cutting what is under way, and waits until nothing of it runs.
+// Close stops the server. It aborts open requests, and returns when nothing of the server runs any more.
 func (s *Server) Close() error {
 	err := s.server.Close()
 	s.served.Wait()
 	return errors.Join(err, s.files.Close())
 }
 
-// connState counts the connections and ends the exchange of one whose answer has left, or which is
-// closed.
+// connState counts the connections. It ends the exchange of a connection whose answer has left, or which is closed.
 func (s *Server) connState(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -88,7 +86,7 @@ func (s *Server) connState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// wireListener makes every connection note its times.
+// wireListener accepts connections as wires.
 type wireListener struct {
 	net.Listener
 	opt Options
@@ -104,8 +102,8 @@ func (l *wireListener) Accept() (net.Conn, error) {
 
 type wireKey struct{}
 
-// wire is a connection that knows when a request's first byte came and when its answer's last left.
-// It hides the connection's ReadFrom, so that all that is sent passes through Write.
+// wire is a connection that knows when the first byte of a request arrived and when the last byte of its answer left.
+// It hides the connection's ReadFrom, so everything that is sent passes through Write.
 type wire struct {
 	net.Conn
 	opt Options
@@ -117,8 +115,8 @@ type wire struct {
 	handled bool      // the handler is done with current: what follows is only flushing
 }
 
-// piece bounds what is handed to the system at once, so that a long answer's end is noted when its
-// last piece leaves and not when it began to.
+// piece is the most that is given to the system at once. So the end of a long answer is recorded when its last piece
+// leaves, not when its first does.
 const piece = 16 << 10
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -151,7 +149,7 @@ func (w *wire) Write(p []byte) (written int, err error) {
 	return written, nil
 }
 
-// begin enters a request in the log, as come when its first byte was read.
+// begin adds a request to the log. Its start is the time when its first byte was read.
 func (w *wire) begin(host, target string) *Exchange {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,7 +162,7 @@ func (w *wire) begin(host, target string) *Exchange {
 	return e
 }
 
-// handlerDone says that the whole answer is written, except for what is still buffered.
+// handlerDone says that the handler has written the whole answer. Only buffered bytes are still to be sent.
 func (w *wire) handlerDone() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,7 +27,7 @@ type page struct {
 	links []string // URLs, in order
 }
 
-// directory returns the first directory of the path, "" for a page in the root.
+// directory returns the first directory of the path, or "" for a page in the root.
 func (p page) directory() string {
 	directory, _, found := strings.Cut(p.path, "/")
 	if !found {
@@ -39,7 +39,7 @@ func (p page) directory() string {
 // level returns how many directories the page lies below the root.
 func (p page) level() int { return strings.Count(p.path, "/") }
 
-// read returns the pages of a site, in the order of their paths, with what they link to.
+// read returns the pages of a site with their links, in the order of their paths.
 func read(ctx context.Context, site sites.Site) ([]page, error) {
 	pages, err := find(site)
 	if err != nil {
@@ -112,7 +112,7 @@ func newReader(site sites.Site, names map[string]string) *reader {
 	}
 }
 
-// read finds the links of a page.
+// read reads the links of a page.
 func (r *reader) read(p *page) error {
 	body, err := os.ReadFile(filepath.Join(r.site.Root, filepath.FromSlash(p.path)))
 	if err != nil {
@@ -130,8 +130,8 @@ func (r *reader) read(p *page) error {
 	return nil
 }
 
-// name returns what a link's target is called: a page of the site by the URL that it has here, however the
-// link is written, anything else by its own.
+// name returns the name of a link's target. For a page of the site it is the page's URL here, however the link is
+// written. For anything else it is the URL of the link.
 func (r *reader) name(u weburl.URL) string {
 	if u.Host() == r.site.Host() && u.Query() == "" {
 		path, err := url.PathUnescape(strings.TrimPrefix(u.Path(), "/"))

@@ -25,15 +25,14 @@ const (
 	RealSplit = "real-split"
 )
 
-// names returns them all.
+// names returns the names of both webs.
 func names() []string { return []string{Real14, RealSplit} }
 
-// ErrAbsent says that not all sites are on this machine.
+// ErrAbsent says that some of the sites are not on this machine.
 var ErrAbsent = errors.New("recorded: the real sites are not here")
 
-// File returns the file of the web of that name. All are made of the sites where package sites keeps them,
-// unless they are there from an earlier time, which takes half a minute. The error is ErrAbsent if a site is
-// not there: File fetches none.
+// File returns the file of the named web. If there is none, it writes both webs from the sites that package sites
+// keeps, which takes half a minute. The error is ErrAbsent if a site is missing: File downloads none.
 func File(ctx context.Context, name string) (string, error) {
 	if !slices.Contains(names(), name) {
 		return "", fmt.Errorf("recorded: no web %q: want %s", name, strings.Join(names(), " or "))
@@ -58,7 +57,7 @@ func File(ctx context.Context, name string) (string, error) {
 	return file, Write(ctx, dir, all)
 }
 
-// path returns the file of the web of that name in dir.
+// path returns the file of the named web in dir.
 func path(dir, name string) string { return filepath.Join(dir, name+".graph.gz") }
 
 // manual is a site and its pages.
@@ -67,7 +66,7 @@ type manual struct {
 	pages []page
 }
 
-// Write makes the webs of some sites in dir, in place of what is there.
+// Write writes the webs of some sites to dir. It replaces earlier ones.
 func Write(ctx context.Context, dir string, all []sites.Site) error {
 	manuals := make([]manual, len(all))
 	for i, site := range all {
@@ -82,19 +81,19 @@ func Write(ctx context.Context, dir string, all []sites.Site) error {
 		create(path(dir, RealSplit), manuals, split))
 }
 
-// whole writes a manual as a site.
+// whole writes a manual as one site.
 func whole(out *graph.Recorder, m manual) {
 	write(out, "http://"+m.Host(), m.pages, strings.TrimPrefix(m.Home, "/"))
 }
 
-// split writes each directory below a manual's root as a site.
+// split writes each directory below the root of a manual as a site.
 func split(out *graph.Recorder, m manual) {
 	for directory, pages := range byDirectory(m.pages) {
 		write(out, "http://"+m.Host()+"/"+directory, pages, home(directory, pages))
 	}
 }
 
-// write writes a site whose home is that of a path.
+// write writes a site. home is the path of its home page.
 func write(out *graph.Recorder, name string, pages []page, home string) {
 	out.Site(name, discovery.Server{})
 	for _, first := range []bool{true, false} {
@@ -106,8 +105,8 @@ func write(out *graph.Recorder, name string, pages []page, home string) {
 	}
 }
 
-// byDirectory returns the pages of each first directory below the root, that of the root itself being "".
-// The pages are in order of their paths.
+// byDirectory yields the pages of each first directory below the root, in order of their paths. The name of the root
+// itself is "".
 func byDirectory(pages []page) func(yield func(string, []page) bool) {
 	sorted := slices.Clone(pages)
 	slices.SortStableFunc(sorted, func(a, b page) int { return cmp.Compare(a.directory(), b.directory()) })
@@ -126,8 +125,8 @@ func byDirectory(pages []page) func(yield func(string, []page) bool) {
 	}
 }
 
-// home returns the path of a directory's home: its index.html, or else of the pages nearest to the root the
-// one with most links.
+// home returns the path of a directory's home page: its index.html, or else, of the pages nearest to the root, the one
+// with the most links.
 func home(directory string, pages []page) string {
 	best := pages[0]
 	for _, p := range pages {
@@ -141,8 +140,8 @@ func home(directory string, pages []page) string {
 	return best.path
 }
 
-// create makes the file of a web whose sites write writes, manual by manual: beside its place first, so that
-// there is a whole one or none.
+// create writes the file of a web. It calls write for each manual. It writes beside the place of the file and renames
+// at the end, so an interrupted run leaves no incomplete file.
 func create(name string, manuals []manual, write func(*graph.Recorder, manual)) error {
 	disk, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
