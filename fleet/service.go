@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// A Service is the shape of the distribution of service times, with its mean taken as the unit of
-// time. The zero value is the exponential distribution. Each is a mixture of gamma distributions, of
-// which a fixed time is the limit, so the number of arrivals in a service is a mixture of negative
-// binomial and Poisson numbers.
+// A Service is the shape of a distribution of service times: the mean is the unit of time. The zero value is
+// exponential. It is a mixture of gamma distributions, with a fixed time as their limit. So the number of arrivals
+// during a service is a mixture of negative binomial and Poisson numbers.
 type Service struct {
 	branches []branch // none: exponential
 }

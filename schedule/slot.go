@@ -11,7 +11,7 @@ type Slot struct {
 	Crawler int32
 }
 
-// A Task is a crawl that wants a slot.
+// A Task is a crawl that needs a slot.
 type Task struct {
 	Ideal   float64 // s
 	Release bool    // not before Ideal
@@ -52,15 +52,15 @@ func unplaced(n int) Schedule {
 	return s
 }
 
-// Crawlers are some crawlers of equal speed.
+// Crawlers is a number of crawlers of equal speed, with the number of slots of each.
 type Crawlers struct{ Count, Slots int }
 
-// MaxSlots bounds the slots of a schedule, which are counted in 32 bits.
+// MaxSlots is the most slots of a schedule; they are counted in 32 bits.
 const MaxSlots = 1<<31 - 1
 
-// Slots returns the slots of crawlers in an interval of seconds, by start and then crawler: each of those
-// with S slots starts at (l-1)·interval/S for l = 1 … S. Crawlers are numbered from 0 in the order given.
-// O(slots).
+// Slots returns the slots of all crawlers in an interval, in seconds, sorted by start and then by crawler. A crawler
+// with S slots has them at (l-1)·interval/S for l = 1 … S. Crawlers are numbered from 0 in the order of fleet. It
+// returns an error if a number or the interval is out of range. O(slots).
 func Slots(fleet []Crawlers, interval float64) ([]Slot, error) {
 	total, crawlers := 0, 0
 	for _, c := range fleet {

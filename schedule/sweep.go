@@ -47,8 +47,8 @@ func Sweep(tasks []Task, slots []Slot) Schedule {
 	return s
 }
 
-// Solve returns the schedule that places most tasks at least cost, by Sweep where that is exact and by
-// Regret elsewhere. Slots must be sorted by start.
+// Solve returns the schedule that places the most tasks at the least cost. It uses Sweep if that is exact, and Regret
+// otherwise. Slots must be sorted by start.
 func Solve(tasks []Task, slots []Slot) Schedule {
 	if len(tasks) == len(slots) {
 		if s := Sweep(tasks, slots); s.Placed == len(tasks) {

@@ -48,8 +48,8 @@ type Process struct {
 
 const day = 24 * time.Hour
 
-// NewProcess draws a page's process, the same for the same seed: a third never change, a tenth change about every hour,
-// most of the others every few days or weeks, some by the clock.
+// NewProcess returns the change process of a page, drawn from the seed. A third of the pages never change, and a tenth
+// change about every hour. Most others change every few days or weeks, and some at fixed times.
 func NewProcess(seed uint64) Process {
 	rng := rand.New(rand.NewPCG(seed, 0xc4a6e))
 	p := Process{seed: seed}

@@ -118,7 +118,7 @@ func firstCapture(file string) (at time.Time, ok bool) {
 	}
 }
 
-// someArgs requires at least one argument.
+// someArgs returns a check for at least one argument. name is what the error calls it.
 func someArgs(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

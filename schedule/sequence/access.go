@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// An AccessTime is the law of the time X that a visit takes.
+// An AccessTime is the distribution of the time X that a visit takes.
 type AccessTime interface {
 	// Mean returns E[X] in seconds.
 	Mean() float64
@@ -22,7 +22,7 @@ func (c Constant) Mean() float64 { return float64(c) }
 // LogLaplace returns −rate·E[X].
 func (c Constant) LogLaplace(rate float64) float64 { return -rate * float64(c) }
 
-// Erlang is a sum of exponential stages; one stage is the exponential law.
+// Erlang is the distribution of a sum of exponential stages. With one stage it is exponential.
 type Erlang struct {
 	Seconds float64 // mean of the whole
 	Stages  int
@@ -58,7 +58,7 @@ func (s Samples) LogLaplace(rate float64) float64 {
 	return math.Log1p(sum / float64(len(s)))
 }
 
-// validate returns an error if a law is invalid.
+// validate returns an error if a distribution is invalid.
 func validate(access AccessTime) error {
 	if e, ok := access.(Erlang); ok && e.Stages < 1 {
 		return fmt.Errorf("sequence: access time of %d stages: want 1 or more", e.Stages)

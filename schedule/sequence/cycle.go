@@ -22,9 +22,9 @@ func Fibonacci(least float64) (int, error) {
 	return b, nil
 }
 
-// Counts shares a cycle of length visits out by frequencies: each page gets the whole number below or
-// above its share, the largest remainders first, ties to the lower index, and one visit at least. It
-// fails if the cycle has fewer visits than pages or more than MaxCycle. O(n log n).
+// Counts divides the visits of a cycle among pages by their frequencies. Each page gets its share, rounded up or down,
+// and at least one visit. The largest remainders are rounded up first; of equal ones, the lower index. It returns an
+// error if the cycle has fewer visits than pages or more than MaxCycle. O(n log n).
 func Counts(frequencies []float64, length int) ([]int, error) {
 	if length < len(frequencies) || length > MaxCycle {
 		return nil, fmt.Errorf("sequence: cycle of %d visits for %d pages: want one each and %d at most", length, len(frequencies), MaxCycle)

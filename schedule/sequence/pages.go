@@ -15,9 +15,9 @@ type Pages struct {
 	even    bool      // c_i = c₀·μ_i, where the paper's closed forms hold
 }
 
-// New returns pages that change at rates[i] > 0 a second and cost costs[i] ≥ 0 while out of date; nil
-// costs stand for c_i = μ_i, so that the cost counts changes not yet seen. It fails if there is no page,
-// the lengths differ, or a value is out of its range.
+// New returns pages that change rates[i] > 0 times a second and cost costs[i] ≥ 0 a second while out of date. With nil
+// costs, c_i is μ_i: the cost then counts changes not yet seen. It returns an error if there are no pages, the lengths
+// differ, or a value is out of range.
 func New(rates, costs []float64, access AccessTime) (*Pages, error) {
 	if err := validate(access); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (p *Pages) Randomized() (frequencies []float64, cost float64) {
 	return frequencies, p.RandomizedAt(frequencies)
 }
 
-// RandomizedAt returns the cost of drawing every visit's page again with these probabilities (Lemma 4).
+// RandomizedAt returns the cost if each visit goes to a page drawn with these probabilities (Lemma 4).
 func (p *Pages) RandomizedAt(frequencies []float64) float64 {
 	var cost float64
 	for i, f := range frequencies {

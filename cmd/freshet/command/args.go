@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// GroupArgs refuses what is no command of a group of commands.
+// GroupArgs returns an error that suggests a command if args is not empty: the first one names no command of the group.
 func GroupArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unexpected argument %q (%ssee %s --help)", args[0], hint, cmd.CommandPath())
 }
 
-// OneArg wants one argument, which it names.
+// OneArg returns a check for exactly one argument. name is what the error calls it.
 func OneArg(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
