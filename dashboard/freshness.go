@@ -34,7 +34,7 @@ func (s *server) freshness(*http.Request) (any, error) {
 	past := keptFresh(s.trend.past())
 	shown.Verdict = trust(f)
 	shown.Facts = []Row{
-		{"Estimated up to date", percent(f.Freshness)},
+		{"Estimated up to date", fmt.Sprintf("%s (%.0f to %.0f %%)", percent(f.Freshness), 100*f.Low, 100*f.High)},
 		{"Mean age of a copy", seconds(f.MeanAgeS)},
 		{"Pages kept fresh", units.Count(f.Pages)},
 		{"Budget of requests", fmt.Sprintf("%s every %s", units.Count(f.Budget), seconds(f.IntervalS))},

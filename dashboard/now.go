@@ -60,6 +60,8 @@ type now struct {
 type freshNow struct {
 	Pages           int64                `json:"pages"`
 	Freshness       float64              `json:"freshness"`
+	Low             float64              `json:"freshness_low"`
+	High            float64              `json:"freshness_high"`
 	Weighted        float64              `json:"weighted"`
 	MeanAgeS        float64              `json:"mean_age_s"`
 	Policy          string               `json:"policy"`

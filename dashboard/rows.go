@@ -197,7 +197,7 @@ func silent(value any) bool {
 }
 
 // sharesOf are the fields that are parts of a whole.
-var sharesOf = []string{"freshness", "weighted", "uniform", "starvation"}
+var sharesOf = []string{"freshness", "freshness_low", "freshness_high", "weighted", "uniform", "starvation"}
 
 // longest is the number of seconds from which on a span means unknown.
 const longest = 1e9

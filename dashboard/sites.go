@@ -21,7 +21,7 @@ type SiteQuery struct {
 }
 
 // SiteOrders are what sites can be sorted by.
-var SiteOrders = []string{"site", "pages", "fetched", "queued", "due", "refused"}
+var SiteOrders = []string{"site", "pages", "fetched", "pending", "due", "refused"}
 
 // Sites is a part of the table of sites.
 type Sites struct {
@@ -35,7 +35,7 @@ type Site struct {
 	Host         string           `json:"host"`
 	Pages        int64            `json:"pages"`
 	Fetched      int64            `json:"fetched"` // visited at least once
-	Queued       int64            `json:"queued"`  // to be visited for the first time
+	Pending      int64            `json:"pending"` // to be visited for the first time
 	Due          int64            `json:"due"`     // to be visited again, at present or later
 	Refused      map[string]int64 `json:"refused"`
 	Robots       string           `json:"robots"` // result of the last request for robots.txt
@@ -159,9 +159,6 @@ func (s *server) sites(r *http.Request) (any, error) {
 	}{Running: s.live, Query: q, Table: table, First: q.From + 1, Last: q.From + len(table.Sites), OneSite: len(table.Sites) == 1}
 	for i, name := range SiteOrders {
 		c := column{Name: name, Sorted: "none", Number: i > 0, Link: link(name, i > 0, 0)}
-		if name == "queued" {
-			c.Name = "pending" // as the state of such pages
-		}
 		if name == q.Sort {
 			c.Sorted = map[bool]string{false: "ascending", true: "descending"}[q.Backward]
 			c.Link = link(name, !q.Backward, 0)
@@ -192,11 +189,11 @@ func (s Site) Doing(running bool) doing {
 		return doing{"paused", "wait"}
 	case s.Failures > 0:
 		return doing{"backing off", "ill"}
-	case s.Queued > 0 && running:
+	case s.Pending > 0 && running:
 		return doing{"crawling", "well"}
 	case s.Due > 0 && running:
 		return doing{"kept fresh", "well"}
-	case s.Queued > 0 || s.Due > 0:
+	case s.Pending > 0 || s.Due > 0:
 		return doing{"not finished", ""}
 	}
 	return doing{"done", ""}

@@ -27,7 +27,7 @@ import (
 var windowFiles embed.FS
 
 var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
-	"time": showTimeOf, "count": units.Count, "span": seconds, "short": short, "title": titleOf, "amount": amount, "bytes": units.Bytes,
+	"time": showTimeOf, "count": units.Count, "span": seconds, "short": short, "breaks": breaks, "title": titleOf, "amount": amount, "bytes": units.Bytes,
 	"mediaType": func(header string) string {
 		kind, _, _ := strings.Cut(header, ";")
 		return short(strings.TrimSpace(kind))
@@ -70,6 +70,22 @@ func short(text string) string {
 		}
 	}
 	return text
+}
+
+// breakable are the characters after which an address may go on in the next line.
+const breakable = "/.-_?&="
+
+// breaks cuts an address as short does. It may go on in the next line after a dot or a slash, so that a narrow screen
+// does not break it in a word.
+func breaks(address string) template.HTML {
+	var b strings.Builder
+	for part := range strings.SplitSeq(short(address), "") {
+		b.WriteString(template.HTMLEscapeString(part))
+		if strings.Contains(breakable, part) {
+			b.WriteString("<wbr>")
+		}
+	}
+	return template.HTML(b.String())
 }
 
 // windows adds the window's pages.

@@ -155,11 +155,21 @@ func TestDoing(t *testing.T) {
 		running bool
 		want    string
 	}{
-		{Site{Due: 3}, true, "kept fresh"}, {Site{Due: 3}, false, "not finished"}, {Site{Queued: 1, Due: 3}, true, "crawling"},
-		{Site{Queued: 1}, false, "not finished"}, {Site{}, false, "done"},
+		{Site{Due: 3}, true, "kept fresh"}, {Site{Due: 3}, false, "not finished"}, {Site{Pending: 1, Due: 3}, true, "crawling"},
+		{Site{Pending: 1}, false, "not finished"}, {Site{}, false, "done"},
 	} {
 		if got := tt.site.Doing(tt.running).Word; got != tt.want {
-			t.Errorf("%d queued, %d due, running %v: %q, want %q", tt.site.Queued, tt.site.Due, tt.running, got, tt.want)
+			t.Errorf("%d pending, %d due, running %v: %q, want %q", tt.site.Pending, tt.site.Due, tt.running, got, tt.want)
 		}
+	}
+}
+
+// TestBreaks holds that an address may go on in the next line after a dot or a slash, and that no markup in it counts.
+func TestBreaks(t *testing.T) {
+	if got, want := string(breaks("http://a-b.test/<b>")), "http:/<wbr>/<wbr>a-<wbr>b.<wbr>test/<wbr>&lt;b&gt;"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := string(breaks(strings.Repeat("é", 1<<20))); got != strings.Repeat("é", longestShown)+"…" {
+		t.Errorf("a long address has %d bytes", len(got))
 	}
 }

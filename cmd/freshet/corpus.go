@@ -194,7 +194,7 @@ func (c *corpus) group(pages []compared, members []int) (group dashboard.Duplica
 func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hit, error) {
 	pages, err := c.open()
 	if errors.Is(err, index.ErrNone) {
-		err = fmt.Errorf("%w: there is no index of this crawl: run it with --index, which also rebuilds one after a purge", dashboard.ErrNotFound)
+		err = fmt.Errorf("%w: index of this crawl (run the crawl again with --index to make one)", dashboard.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err

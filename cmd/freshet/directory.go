@@ -76,7 +76,7 @@ func checkDirectory(data string) error {
 	case err == nil:
 		return fmt.Errorf("there is no crawl in %q: want a data directory, as freshet crawl makes", data)
 	}
-	return fmt.Errorf("there is no data directory at %q (give yours as --data DIR)", data)
+	return fmt.Errorf("there is no data directory at %q: give the path of yours, or make one with freshet crawl --data %[1]s", data)
 }
 
 // directories returns the data directories among the first hundred names in the working directory.

@@ -21,6 +21,7 @@ type scoreboard struct {
 	out   io.Writer
 
 	days                     int
+	within                   int     // of these: the truth was between the bounds of the estimate
 	believed, truth, uniform float64 // sums over the days after the first third
 	scored                   int
 	spent, budget            int64                // of the requests of those days
@@ -32,15 +33,16 @@ const (
 The pages of this web change all the time, and Freshet visits them again to keep its copy fresh. Each line is a day,
 which takes %s. It says which share of the copied pages is up to date:
   estimate   what Freshet estimates from its visits, as the window shows it; it knows nothing else
+  between    the truth should be between these on nine of ten days
   true       what is true; only the demo can ask its web
   uniform    what would be true if the same visits went to all pages equally
 
-  day   pages   estimate       true    uniform
+  day   pages   estimate     between         true    uniform
 `
-	scoreboardRow = "%5s %7s %8.1f %% %8.1f %% %8.1f %%\n"
+	scoreboardRow = "%5s %7s %8.1f %%   %-12s %6.1f %% %8.1f %%\n"
 	scoreboardEnd = `
 In the last %d days, on average, %.1f %% of the copy was up to date. Freshet estimated %.1f %%. Equal visits to all pages
-would have kept %.1f %% up to date.
+would have kept %.1f %% up to date. The truth was within the estimate's bounds on %d of %d days.
 `
 	// scoreboardSearches is printed if weights come from a log of queries.
 	scoreboardSearches = `By the log, a stale copy spoils %.1f searches a day. With equal visits to all pages these would be %.1f, with twice the
@@ -73,8 +75,8 @@ func (s *scoreboard) watch(e *node.Node, days int) (stop func()) {
 		close(done)
 		printing.Wait()
 		if n := float64(s.scored); n > 0 {
-			fmt.Fprintf(s.out, scoreboardRow, "mean", "", 100*s.believed/n, 100*s.truth/n, 100*s.uniform/n)
-			fmt.Fprintf(s.out, scoreboardEnd, s.scored, 100*s.truth/n, 100*s.believed/n, 100*s.uniform/n)
+			fmt.Fprintf(s.out, scoreboardRow, "mean", "", 100*s.believed/n, "", 100*s.truth/n, 100*s.uniform/n)
+			fmt.Fprintf(s.out, scoreboardEnd, s.scored, 100*s.truth/n, 100*s.believed/n, 100*s.uniform/n, s.within, s.days)
 			if spoilt := s.embarrassment; spoilt != nil {
 				fmt.Fprintf(s.out, scoreboardSearches, spoilt.Expected, spoilt.Uniform, spoilt.Double)
 			}
@@ -90,7 +92,11 @@ func (s *scoreboard) line(e *node.Node, days int) {
 	believed := e.Freshness()
 	truth, uniform := s.judge.Verdicts(s.clock.Now())
 	s.days++
-	fmt.Fprintf(s.out, scoreboardRow, fmt.Sprint(s.days), units.Count(int64(truth.Pages)), 100*believed.Freshness, 100*truth.Freshness, 100*uniform.Freshness)
+	if believed.Low <= truth.Freshness && truth.Freshness <= believed.High {
+		s.within++
+	}
+	fmt.Fprintf(s.out, scoreboardRow, fmt.Sprint(s.days), units.Count(int64(truth.Pages)), 100*believed.Freshness,
+		fmt.Sprintf("%.0f to %.0f %%", 100*believed.Low, 100*believed.High), 100*truth.Freshness, 100*uniform.Freshness)
 	if s.days > days/3 {
 		s.believed += believed.Freshness
 		s.truth += truth.Freshness

@@ -72,7 +72,7 @@ func siteKey(row store.SiteRow, by string) int64 {
 		return row.Pages
 	case "fetched":
 		return row.Fetched
-	case "queued":
+	case "pending":
 		return row.New
 	case "due":
 		return row.Due
@@ -88,7 +88,7 @@ func siteKey(row store.SiteRow, by string) int64 {
 
 // site returns a site from its row, the gate of its host and its due queue.
 func (r reader) site(row store.SiteRow) (site dashboard.Site, err error) {
-	site = dashboard.Site{Site: string(row.Site), Host: row.Site.Host(), Pages: row.Pages, Fetched: row.Fetched, Queued: row.New, Due: row.Due,
+	site = dashboard.Site{Site: string(row.Site), Host: row.Site.Host(), Pages: row.Pages, Fetched: row.Fetched, Pending: row.New, Due: row.Due,
 		Refused: map[string]int64{}, Robots: robotsInWords(row.Robots), PausedSince: whenNs(row.Paused), Purged: row.Purged, Waits: []dashboard.Wait{}}
 	for _, refused := range row.Refused {
 		site.Refused[refused.Reason] = refused.Count

@@ -153,7 +153,7 @@ func TestWindowInBrowser(t *testing.T) {
 		t.Errorf("its title is %s", left)
 	}
 
-	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search?q=wanted", "/find?q=site", "/page?url=http://site.test/"} {
+	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search?q=wanted", "/find?q=site", "/page?url=http://site.test/", "/page?url=http://nowhere.test/"} {
 		b.inspect("http://"+address, path)
 		if broken := b.text("window.broken"); broken != "undefined" {
 			t.Errorf("%s runs what a page calls itself", path)
@@ -175,6 +175,7 @@ func TestWindowInBrowser(t *testing.T) {
 	if broken := b.text("window.broken"); broken != "undefined" {
 		t.Error("a diff runs what a page calls itself")
 	}
+	b.inspect("http://"+address, b.text("location.pathname + location.search"))
 
 	b.do(chromedp.EmulateViewport(1280, 900), at("/sites"))
 	b.press("button[data-order=block]") // the pane is drawn again and again
