@@ -209,3 +209,38 @@ func around(all []change, lines int) (some []change) {
 	}
 	return some
 }
+
+// longestLine is how many bytes are shown of a line, and beforeChange how many of these come before the first
+// difference from the line beside it.
+const (
+	longestLine  = 2000
+	beforeChange = 200
+)
+
+// cut leaves out what is far from the first difference in lines that are too long to show.
+func (c change) cut() change {
+	first := 0
+	for first < min(len(c.Old), len(c.New)) && c.Old[first] == c.New[first] {
+		first++
+	}
+	from := max(0, first-beforeChange)
+	if c.Kind != "changed" {
+		from = 0
+	}
+	return change{cutLine(c.Old, from), cutLine(c.New, from), c.Kind}
+}
+
+// cutLine returns the line if it is short, and else its part from a byte on.
+func cutLine(line string, from int) string {
+	if len(line) <= longestLine {
+		return line
+	}
+	part := line[from:min(len(line), from+longestLine)]
+	if from > 0 {
+		part = "…" + part
+	}
+	if from+longestLine < len(line) {
+		part += "…"
+	}
+	return strings.ToValidUTF8(part, "")
+}

@@ -319,6 +319,9 @@ func (s *server) diff(r *http.Request) (title string, shown any, err error) {
 	if len(lines) == 1 && lines[0].Kind == "left out" {
 		lines = nil
 	}
+	for i := range lines {
+		lines[i] = lines[i].cut()
+	}
 	return short(u.String()), struct {
 		URL                string
 		Old, New           Version

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestTextOf(t *testing.T) {
@@ -120,6 +121,7 @@ func TestWindow(t *testing.T) {
 			if response.StatusCode != tt.code {
 				t.Errorf("%d: want %d\n%s", response.StatusCode, tt.code, body)
 			}
+			body = strings.ReplaceAll(body, "<wbr>", "")
 			for _, text := range tt.holds {
 				if !strings.Contains(body, text) {
 					t.Errorf("no %q in:\n%s", text, body)
@@ -171,5 +173,20 @@ func TestBreaks(t *testing.T) {
 	}
 	if got := string(breaks(strings.Repeat("é", 1<<20))); got != strings.Repeat("é", longestShown)+"…" {
 		t.Errorf("a long address has %d bytes", len(got))
+	}
+}
+
+// TestCut holds that of long lines the diff shows the part around their first difference.
+func TestCut(t *testing.T) {
+	long := strings.Repeat("é", 1<<19)
+	c := change{long + "old" + long, long + "new" + long, "changed"}.cut()
+	if !strings.Contains(c.Old, "éold") || !strings.Contains(c.New, "énew") || len(c.Old) > longestLine+10 || !utf8.ValidString(c.Old) {
+		t.Errorf("%d bytes: %.300q", len(c.Old), c.Old)
+	}
+	if c := (change{long, long, "same"}).cut(); len(c.Old) > longestLine+10 {
+		t.Errorf("a line that is the same has %d bytes", len(c.Old))
+	}
+	if c := (change{"old", "new", "changed"}).cut(); c != (change{"old", "new", "changed"}) {
+		t.Errorf("short lines become %+v", c)
 	}
 }
