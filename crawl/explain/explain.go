@@ -79,7 +79,8 @@ func (x *explainer) known(row Page) (Explanation, error) {
 	}
 	x.crashes(row)
 	x.batch(row)
-	if row.Queue != store.NoQueue {
+	visits, kept := x.visits(row)
+	if row.Queue != store.NoQueue || kept {
 		if err := x.host(); err != nil {
 			return x.out, err
 		}
@@ -88,11 +89,17 @@ func (x *explainer) known(row Page) (Explanation, error) {
 	x.retries(row)
 	x.queue(row)
 	fate := x.fate(row)
-	if x.Keeper != nil && row.Queue == store.NoQueue {
-		if p, ok := x.Keeper.Visits(row.URL); ok {
-			fate = x.refresh(p, row)
-		}
+	if kept {
+		fate = x.refresh(visits, row)
 	}
 	x.out.Trouble = x.trouble(row, site)
 	return x.conclude(fate), nil
+}
+
+// visits returns what is believed of a page that is kept fresh and is in no queue.
+func (x *explainer) visits(row Page) (v Visits, kept bool) {
+	if x.Keeper == nil || row.Queue != store.NoQueue {
+		return v, false
+	}
+	return x.Keeper.Visits(row.URL)
 }

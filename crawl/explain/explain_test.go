@@ -133,6 +133,12 @@ func TestExplain(t *testing.T) {
 			says: "It will be worth a visit about 2026-03-01T13:00:00Z: 2 changes a day are expected"},
 		{name: "kept fresh, and the crawl has just started", world: world{page: known(fresh), visits: &Visits{Reading: true}},
 			says: "When it is visited again is not known yet"},
+		{name: "kept fresh, and its host is blocked", world: world{page: known(fresh), visits: &Visits{NextDue: &due},
+			obstacles: []frontier.Obstacle{{Gate: "empty"}, {Gate: "blocked", Until: later}}},
+			want: "host: blocked", nextDue: &later, says: "It is not visited again for now (blocked)"},
+		{name: "kept fresh, and its site is paused", world: world{page: known(fresh), visits: &Visits{NextDue: &due},
+			obstacles: []frontier.Obstacle{{Gate: "paused"}}},
+			want: "host: paused", says: "nothing of a.test is asked for"},
 		{name: "known, and too deep by now",
 			world: world{outside: frontier.TooDeep, page: known(func(p *Page) { p.Queue = store.NewQueue })},
 			want:  "guard: depth"},
@@ -172,6 +178,9 @@ func TestExplain(t *testing.T) {
 		{name: "the word is not cut out of the text",
 			world: world{page: known(func(p *Page) { failed(p); p.Reason = "it broke" })},
 			want:  "fetch: dns-failed", nextDue: &due},
+		{name: "purged", world: world{page: known(func(p *Page) {
+			p.Outcome, p.Status, p.Reason, p.State = store.OutcomeNone, 0, "purged", store.StatePurged
+		})}, want: "fetch: purged", says: "It is purged"},
 		{name: "no final answer", world: world{page: known(func(p *Page) {
 			p.Outcome, p.Status, p.State = store.OutcomeFailed, 101, store.StateError
 		})}, want: "fetch: 101"},

@@ -23,11 +23,25 @@ func (x *explainer) refresh(p Visits, row Page) string {
 		detail = belief + "; when it is visited is up to the policy"
 	}
 	x.say("refresh", Passed, "kept-fresh", detail)
+	if g, closed := x.closed(); closed {
+		x.out.NextDue = g.Until
+		return stored + "It is not visited again for now (" + g.Reason + "): " + g.Detail + "."
+	}
 	x.out.NextDue = p.NextDue
 	if p.NextDue == nil {
 		return stored + "It is kept fresh: " + belief + "."
 	}
 	return stored + "It will be worth a visit about " + p.NextDue.UTC().Format(time.RFC3339) + ": " + belief + "."
+}
+
+// closed returns the gate by which an operator keeps the host from being asked now.
+func (x *explainer) closed() (Checked, bool) {
+	for _, g := range x.out.Gates {
+		if g.Gate == "host" && (g.Reason == "paused" || g.Reason == "blocked" || g.Reason == "hours") {
+			return g, true
+		}
+	}
+	return Checked{}, false
 }
 
 // fate sums up in a sentence.

@@ -45,7 +45,9 @@ func (x *explainer) fetch(row Page, validators store.Validators) {
 			reason = fmt.Sprint(row.Status)
 		}
 	default:
-		reason = fmt.Sprint(row.Status)
+		if reason = fmt.Sprint(row.Status); row.Status == 0 { // no answer: it was purged
+			reason = row.Reason
+		}
 	}
 	verdict := Passed
 	switch {
