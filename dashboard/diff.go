@@ -217,16 +217,17 @@ const (
 	beforeChange = 200
 )
 
-// cut leaves out what is far from the first difference in lines that are too long to show.
+// cut leaves out what is far from the first difference in lines that are too long to show, and of a line that is the
+// same shows the beginning.
 func (c change) cut() change {
+	if c.Kind == "same" {
+		return change{short(c.Old), short(c.New), c.Kind}
+	}
 	first := 0
 	for first < min(len(c.Old), len(c.New)) && c.Old[first] == c.New[first] {
 		first++
 	}
 	from := max(0, first-beforeChange)
-	if c.Kind != "changed" {
-		from = 0
-	}
 	return change{cutLine(c.Old, from), cutLine(c.New, from), c.Kind}
 }
 
