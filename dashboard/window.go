@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,11 +242,8 @@ func (s *server) why(u string) string {
 	if text, err := json.Marshal(explanation); err != nil || json.Unmarshal(text, &said) != nil {
 		return ""
 	}
-	return times.ReplaceAllString(said.Why, "$1 $2")
+	return said.Why
 }
-
-// times finds the times in a sentence for the command line, so that the window can print them as it does elsewhere.
-var times = regexp.MustCompile(`(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)Z`)
 
 // inWords says how a page changes.
 func inWords(m *Model) string {
