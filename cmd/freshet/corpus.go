@@ -359,7 +359,9 @@ func searchCommand() *cobra.Command {
 			query.Set(name, *value)
 		}
 		return look(cmd.Context(), *data, *crawl, "/api/v1/search", query, func(body io.Reader) error {
-			return eachLine(body, func(line []byte, hit dashboard.Hit) error {
+			hits := 0
+			err := eachLine(body, func(line []byte, hit dashboard.Hit) error {
+				hits++
 				if *asJSON {
 					_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
 					return err
@@ -371,6 +373,10 @@ func searchCommand() *cobra.Command {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n  %s\n  %s\n  fetched %s%s\n", hit.Title, hit.URL, hit.Snippet, stamp(hit.LastFetched), fresh)
 				return err
 			})
+			if err == nil && hits == 0 {
+				fmt.Fprintln(cmd.ErrOrStderr(), "no page matches")
+			}
+			return err
 		})
 	}
 	return cmd

@@ -3,6 +3,7 @@ package explain
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"freshet/store"
@@ -31,8 +32,8 @@ func (x *explainer) explain(raw string) (Explanation, error) {
 	x.out.URL = raw
 	u, err := weburl.Parse(raw)
 	if err != nil {
-		x.say("syntax", Stopped, "invalid-url", err.Error())
-		return x.conclude("It is no URL that can be crawled."), nil
+		x.say("syntax", Stopped, "invalid-url", strings.TrimPrefix(err.Error(), "weburl: "))
+		return x.conclude("It is no URL that can be crawled: a URL begins with http:// or https://."), nil
 	}
 	x.url, x.out.URL = u, u.String()
 	x.say("syntax", Passed, "", "")
