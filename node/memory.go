@@ -78,7 +78,7 @@ func planMemory(size int64, opt Options, workers int) (plan, error) {
 		_, ok = split(least, opt, workers)
 	}
 	least = (least - 1) / mib * mib
-	return p, fmt.Errorf("crawl: %d MiB of memory are too few: give at least %d MiB, or bodies a smaller limit than %d MiB", size/mib, least/mib, opt.MaxBody/mib)
+	return p, fmt.Errorf("crawl: %d MiB of memory are too few: set --memory to at least %d MiB, or --max-body below %d MiB", size/mib, least/mib, opt.MaxBody/mib)
 }
 
 // split is planMemory; ok is false if there is too little.

@@ -15,7 +15,7 @@ func TestPlanMemory(t *testing.T) {
 					opt := Options{Connections: asked, MaxBody: body}
 					p, err := planMemory(size*mib, opt, workers)
 					if err != nil {
-						if !strings.Contains(err.Error(), "give at least") {
+						if !strings.Contains(err.Error(), "set --memory to at least") {
 							t.Error(err)
 						}
 						continue
@@ -36,7 +36,7 @@ func TestPlanMemory(t *testing.T) {
 		t.Errorf("256 MiB: %d connections, %v", p.connections, err)
 	}
 	if _, err := planMemory(64*mib, Options{Connections: 256, MaxBody: 16 * mib}, 2); err == nil ||
-		err.Error() != "crawl: 64 MiB of memory are too few: give at least 164 MiB, or bodies a smaller limit than 16 MiB" {
+		err.Error() != "crawl: 64 MiB of memory are too few: set --memory to at least 164 MiB, or --max-body below 16 MiB" {
 		t.Error(err)
 	}
 	if _, err := planMemory(166*mib, Options{Connections: 256, MaxBody: 16 * mib}, 2); err != nil {

@@ -30,7 +30,7 @@ func TestSmallCgroup(t *testing.T) {
 		return said.String()
 	}
 	crawl(0)
-	if said := crawl(1, "--memory", "100MiB"); !strings.Contains(said, "100 MiB of memory are too few: give at least 16") {
+	if said := crawl(1, "--memory", "100MiB"); !strings.Contains(said, "100 MiB of memory are too few: set --memory to at least 16") {
 		t.Errorf("of too little it says %q", said)
 	}
 	crawl(0, "--memory", "120MiB", "--max-body", "1MiB")
