@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"time"
 
 	"freshet/crawl/robots"
 	"freshet/store"
@@ -82,7 +81,7 @@ func (x *explainer) host() error {
 		if !o.Until.IsZero() {
 			until := o.Until.UTC()
 			checked.Until = &until
-			checked.Detail += " until " + until.Format(time.RFC3339)
+			checked.Detail += " until " + until.UTC().Format(forPeople)
 		}
 		x.out.Gates = append(x.out.Gates, checked)
 	}

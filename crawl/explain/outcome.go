@@ -84,4 +84,4 @@ func answer(outcome store.Outcome, status int, reason string) string {
 	return text
 }
 
-func date(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
+func date(ns int64) string { return time.Unix(0, ns).UTC().Format(forPeople) }
