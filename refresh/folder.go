@@ -84,15 +84,14 @@ func (f *forest) enter(p Page) int32 {
 	if f.byName == nil {
 		f.byName, f.named = make(map[string]int32), make(map[ID]int32)
 	}
-	root := p.Site
-	at, ok := f.byName[root]
+	at, ok := f.byName[p.Site]
 	if !ok {
 		f.sites = append(f.sites, &site{})
-		at = f.make(root, -1, int32(len(f.sites)-1))
+		at = f.make(p.Site, -1, int32(len(f.sites)-1))
 	}
+	root := rootOf(p)
 	if p.Apart {
 		site := f.folders[at].site
-		root += "\n"
 		if at, ok = f.byName[root]; !ok {
 			at = f.make(root, -1, site)
 		}
@@ -107,6 +106,14 @@ func (f *forest) enter(p Page) int32 {
 			at = f.at(root, p.Path[:i], at)
 		}
 	}
+}
+
+// rootOf returns the name of a page's root.
+func rootOf(p Page) string {
+	if p.Apart {
+		return p.Site + "\n"
+	}
+	return p.Site
 }
 
 // at returns the folder with that path below parent, and counts one more page in it.
@@ -169,11 +176,7 @@ func (f *forest) join(at int32, id ID) {
 // settle makes a page in a folder kin of its others, and of those in the folder of the page's name.
 func (f *forest) settle(at int32, id ID, p Page) {
 	f.join(at, id)
-	root := p.Site
-	if p.Apart {
-		root += "\n"
-	}
-	if own, ok := f.byName[root+"\n"+p.Path]; ok {
+	if own, ok := f.byName[rootOf(p)+"\n"+p.Path]; ok {
 		f.join(own, id)
 		f.named[id] = own
 	}

@@ -139,32 +139,29 @@ func (e *Extractor) ask(ctx context.Context, p *Page, own weburl.URL, whole, kee
 		tree = clone(tree)
 	}
 	strip(tree)
-	answer := make(chan *trafilatura.ExtractResult, 1)
-	if !e.within(ctx, func() { answer <- contained(tree, own, whole) }) {
-		return nil
-	}
-	return <-answer
+	found, _ := within(ctx, e.library, func() *trafilatura.ExtractResult { return contained(tree, own, whole) })
+	return found
 }
 
-// within calls a library. It reports whether the call has returned before ctx ends. It does not call if an earlier call
-// is still running.
-func (e *Extractor) within(ctx context.Context, call func()) bool {
+// within calls a library and returns its answer, or false if ctx ends before. It does not call while an earlier call is
+// still running: that one has the token.
+func within[T any](ctx context.Context, token chan struct{}, call func() T) (answer T, ok bool) {
 	select {
-	case <-e.library:
+	case <-token:
 	default:
-		return false
+		return answer, false
 	}
-	done := make(chan struct{})
+	answers := make(chan T, 1)
 	go func() {
-		call()
-		e.library <- struct{}{} // first: then the caller may call within again at once
-		close(done)
+		said := call()
+		token <- struct{}{} // first: with the answer, the caller may call within again at once
+		answers <- said
 	}()
 	select {
-	case <-done:
-		return true
+	case answer = <-answers:
+		return answer, true
 	case <-ctx.Done():
-		return false
+		return answer, false
 	}
 }
 
@@ -359,11 +356,10 @@ func (e *Extractor) markdown(ctx context.Context, p *Page, tree *html.Node, own 
 		return said
 	}
 	boundTables(tree, e.limits.Nodes)
-	answer := make(chan string, 1)
-	if !e.within(ctx, func() { answer <- toMarkdown(tree, own, said) }) {
-		return said
+	if markdown, ok := within(ctx, e.library, func() string { return toMarkdown(tree, own, said) }); ok {
+		return markdown
 	}
-	return <-answer
+	return said
 }
 
 // toMarkdown returns a tree as Markdown, or the text if that fails.

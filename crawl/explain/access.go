@@ -81,7 +81,7 @@ func (x *explainer) host() error {
 		if !o.Until.IsZero() {
 			until := o.Until.UTC()
 			checked.Until = &until
-			checked.Detail += " until " + until.UTC().Format(forPeople)
+			checked.Detail += " until " + inWords(until)
 		}
 		x.out.Gates = append(x.out.Gates, checked)
 	}

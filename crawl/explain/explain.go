@@ -33,7 +33,7 @@ func (x *explainer) explain(raw string) (Explanation, error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
 		x.say("syntax", Stopped, "invalid-url", strings.TrimPrefix(err.Error(), "weburl: "))
-		return x.conclude("It is no URL that can be crawled: a URL begins with http:// or https://."), nil
+		return x.conclude("It is not a URL that can be crawled. Such a URL begins with http:// or https://."), nil
 	}
 	x.url, x.out.URL = u, u.String()
 	x.say("syntax", Passed, "", "")

@@ -118,7 +118,7 @@ func TestExplain(t *testing.T) {
 		nextDue *time.Time // nil: none
 		says    string     // within the sentence or a gate's detail
 	}{
-		{name: "no URL", url: "mailto:a@b.test", want: "syntax: invalid-url", says: "no URL that can be crawled"},
+		{name: "no URL", url: "mailto:a@b.test", want: "syntax: invalid-url", says: "not a URL that can be crawled"},
 		{name: "nobody links to it", want: "seen: unknown", says: "no seed names it"},
 		{name: "about to be decided", world: world{linked: true}, want: "seen: undecided"},
 		{name: "outside",

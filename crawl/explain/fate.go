@@ -30,20 +30,7 @@ func (x *explainer) refresh(p Visits, row Page) string {
 	if p.NextDue == nil {
 		return stored + "It is kept fresh: " + belief + "."
 	}
-	return stored + "It will be worth a visit about " + p.NextDue.UTC().Format(forPeople) + ": " + belief + "."
-}
-
-// forPeople is the form of times in the sentence and the details of an Explanation.
-const forPeople = "2006-01-02 15:04:05 UTC"
-
-// closed returns the gate by which an operator keeps the host from being asked now.
-func (x *explainer) closed() (Checked, bool) {
-	for _, g := range x.out.Gates {
-		if g.Gate == "host" && (g.Reason == "paused" || g.Reason == "blocked" || g.Reason == "hours") {
-			return g, true
-		}
-	}
-	return Checked{}, false
+	return stored + "It will be worth a visit about " + inWords(*p.NextDue) + ": " + belief + "."
 }
 
 // fate sums up in a sentence.
@@ -62,9 +49,9 @@ func (x *explainer) fate(row Page) string {
 			return "It waits for its turn."
 		}
 		if row.FailedInRow > 0 {
-			return "The last request failed; it is tried again, not before " + x.out.NextDue.UTC().Format(forPeople) + "."
+			return "The last request failed; it is tried again, not before " + inWords(*x.out.NextDue) + "."
 		}
-		return "It waits for its turn, at " + x.out.NextDue.UTC().Format(forPeople) + " or later."
+		return "It waits for its turn, at " + inWords(*x.out.NextDue) + " or later."
 	}
 	if row.Strikes >= x.MaxStrikes {
 		return "It is set aside, as the crawl ended without warning each time that it was processed. A recrawl lifts that."

@@ -84,4 +84,7 @@ func answer(outcome store.Outcome, status int, reason string) string {
 	return text
 }
 
-func date(ns int64) string { return time.Unix(0, ns).UTC().Format(forPeople) }
+func date(ns int64) string { return inWords(time.Unix(0, ns)) }
+
+// inWords returns a time as it stands in the sentence and the details of an Explanation.
+func inWords(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -53,18 +53,26 @@ func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
 
 // steered returns what an operator has told the crawl to leave alone, if that stands in the way.
 func (x *explainer) steered() *Trouble {
+	g, closed := x.closed()
+	switch {
+	case !closed:
+		return nil
+	case g.Reason == "paused":
+		return &Trouble{"the crawl of " + string(x.url.Site()) + " is paused", "freshet resume lets it go on"}
+	case g.Reason == "blocked":
+		return &Trouble{x.url.Host() + " is blocked", "freshet unblock " + x.url.Host() + " lifts that"}
+	}
+	return &Trouble{x.url.Host() + " is not visited at this hour", "see its rule in the file that --scope names"}
+}
+
+// closed returns the gate by which an operator keeps the host from being asked now.
+func (x *explainer) closed() (Checked, bool) {
 	for _, g := range x.out.Gates {
-		switch {
-		case g.Gate != "host":
-		case g.Reason == "paused":
-			return &Trouble{"the crawl of " + string(x.url.Site()) + " is paused", "freshet resume lets it go on"}
-		case g.Reason == "blocked":
-			return &Trouble{x.url.Host() + " is blocked", "freshet unblock " + x.url.Host() + " lifts that"}
-		case g.Reason == "hours":
-			return &Trouble{x.url.Host() + " is not visited at this hour", "see its rule in the file that --scope names"}
+		if g.Gate == "host" && (g.Reason == "paused" || g.Reason == "blocked" || g.Reason == "hours") {
+			return g, true
 		}
 	}
-	return nil
+	return Checked{}, false
 }
 
 // robotsTrouble returns what the last request for robots.txt keeps from the site's pages.

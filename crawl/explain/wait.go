@@ -56,7 +56,7 @@ func (x *explainer) queue(row Page) {
 	case store.DueQueue:
 		due = time.Unix(0, int64(row.Key.Order)).UTC()
 		x.out.Gates = append(x.out.Gates, Checked{Gate: "queue", Verdict: Waits, Reason: "due",
-			Detail: "due " + due.UTC().Format(forPeople), Until: &due})
+			Detail: "due " + inWords(due), Until: &due})
 	}
 	for _, g := range x.out.Gates { // the last gate to open decides
 		if g.Gate == "host" && g.Until != nil && g.Until.After(due) {
