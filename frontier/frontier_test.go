@@ -390,7 +390,7 @@ func TestClaim(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	f, _ := New(Options{Delay: time.Minute}, &MemoryQueues{})
 	p, _, ok := f.Reserve("http://a.example", now)
-	if want := (Page{Site: "http://a.example", Robots: true}); !ok || p != want {
+	if want := (Page{Site: "http://a.example", Robots: true, Reserved: true}); !ok || p != want {
 		t.Fatalf("got %+v, %v", p, ok)
 	}
 	if _, free, ok := f.Reserve("https://a.example", now); ok || !free.After(now) {
@@ -499,6 +499,39 @@ func TestForgets(t *testing.T) {
 	}
 	if !f.Known("http://valid.example") || f.hosts["blocked.example"] == nil {
 		t.Error("forgot what it had to remember")
+	}
+}
+
+// TestReservedDoesNotCover holds that requests for other sites, whose robots.txt lies on a host, do not put off the
+// host's own robots.txt. A failing host is asked so seldom that each of them finds a gate that is shut until after it.
+func TestReservedDoesNotCover(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	q := &MemoryQueues{}
+	f, _ := New(Options{Delay: time.Minute}, q)
+	const site = "http://a.example"
+	entry := Entry{Key: Key{Arrival: 1}, Fingerprint: 1}
+	q.Add(site, KindNew, entry)
+	f.RobotsDone(site, now.Add(time.Hour), 0, now)
+	f.Discovered(site, []Entry{entry}, now)
+	until := now.Add(time.Hour)
+	for now.Before(until) {
+		p, free, ok := f.Reserve(site, now)
+		if !ok {
+			now = free
+			continue
+		}
+		f.Done(p, Answer{Failed: true}, now)
+	}
+	for {
+		p, wake, ok := f.Next(now)
+		if !ok {
+			now = wake
+			continue
+		}
+		if !p.Robots || p.Reserved {
+			t.Errorf("%v after robots.txt has expired, %+v is asked for", now.Sub(until), p)
+		}
+		break
 	}
 }
 

@@ -17,6 +17,7 @@ type Page struct {
 	Fingerprint weburl.Fingerprint // 0 if Robots
 	Cash        float64
 	Robots      bool // fetch the site's robots.txt; a page's request comes later
+	Reserved    bool // with Robots: the request is for another site, see Reserve
 	Failures    int  // failed fetches of the site's robots.txt in a row, if Robots
 	Continues   bool // uses the connection that the site's last request left open
 }
@@ -246,7 +247,7 @@ func (f *Frontier) Done(p Page, a Answer, now time.Time) Gate {
 	case a.Unheard:
 		f.putBack(s, p)
 		f.unsure = max(f.unsure, h.next) // no record will tell of it
-	case p.Robots:
+	case p.Robots && !p.Reserved:
 		s.cover(t)
 	}
 	if a.Kept && !a.Failed && a.RetryAfter <= 0 && h.crawlDelay == 0 && int(h.run) < f.options.PerConnection {

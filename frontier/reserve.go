@@ -8,8 +8,8 @@ import (
 
 // Reserve reserves the host of a site for a request that comes from no queue, such as one for the target of a
 // redirected robots.txt. The gates are those of Next. If no request may go to the host at now, ok is false and free
-// is when to try again. The returned page has Robots set; the caller gives it back like a page of Next. O(log
-// hosts).
+// is when to try again. The returned page has Robots and Reserved set; the caller gives it back like a page of Next.
+// O(log hosts).
 func (f *Frontier) Reserve(name weburl.Site, now time.Time) (p Page, free time.Time, ok bool) {
 	t := f.tick(now)
 	s := f.lookup(name, t)
@@ -21,7 +21,7 @@ func (f *Frontier) Reserve(name weburl.Site, now time.Time) (p Page, free time.T
 	if free, ok := s.lets(max(opens, t), t); !ok {
 		return Page{}, free, false
 	}
-	p = Page{Site: name, Robots: true}
+	p = Page{Site: name, Robots: true, Reserved: true}
 	h.run = 0
 	f.book(h, &p, t)
 	return p, time.Time{}, true
