@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A Fit is a process that was fitted to gaps between changes.
+// A Fit is a process fitted to the gaps between changes.
 type Fit struct {
 	Process       Process
 	Name          string  // "poisson", "weibull", "gamma", "pareto"
@@ -15,10 +15,11 @@ type Fit struct {
 	Score         float64 // Bayesian information criterion: -2 log likelihood + parameters × ln n; least is best
 }
 
-// Choose fits each law of renewal to the gaps between a page's changes, in seconds, by maximum likelihood, and
-// returns the fits by score, the best first: two parameters must be worth their penalty. It needs dated gaps, from a
-// feed, a sitemap or a trusted server; visits that tell only "changed or not" give no more than a rate in practice.
-// It returns an error unless there are at least two gaps, positive and finite. O(n) a step, some tens of steps.
+// Choose fits each renewal law to the gaps between a page's changes, in seconds, by maximum likelihood. It returns the
+// fits by score, the best first, so a law of two parameters leads only if it beats its penalty. The gaps must come from
+// dated changes: a feed, a sitemap or a trusted server. Visits that show only "changed or not" give no more than a rate
+// in practice. Choose returns an error unless there are at least two gaps, all positive and finite. It takes some tens
+// of steps of O(n).
 func Choose(gaps []float64) ([]Fit, error) {
 	if len(gaps) < 2 {
 		return nil, fmt.Errorf("change: %d gaps: want 2 or more", len(gaps))
@@ -49,8 +50,8 @@ func Choose(gaps []float64) ([]Fit, error) {
 	return fits, nil
 }
 
-// addWeibull solves Σ g^a ln g / Σ g^a - 1/a = mean ln g for the shape a, by halving. Gaps are taken in
-// units of their mean, so that powers stay in range.
+// addWeibull solves Σ g^a ln g / Σ g^a - 1/a = mean ln g for the shape a, by bisection. It divides the gaps by their
+// mean, so that powers stay in range.
 func addWeibull(gaps []float64, mean, meanLog float64, add func(string, float64, float64, Process, error)) {
 	n, logMean := float64(len(gaps)), math.Log(mean)
 	moment := func(a float64) (sum, withLog float64) {
@@ -83,8 +84,8 @@ func addGamma(n, mean, meanLog float64, add func(string, float64, float64, Proce
 	add("gamma", 2, n*(shape*math.Log(rate)-lgamma+(shape-1)*meanLog-shape), p, err)
 }
 
-// addPareto searches the scale b. For each it takes the best shape a = n/Σ ln(1+g/b), at least a little more than 1:
-// with less there is no mean.
+// addPareto searches for the scale b. For each scale it takes the best shape, a = n/Σ ln(1+g/b), but at least slightly
+// more than 1, below which the mean is infinite.
 func addPareto(gaps []float64, mean float64, add func(string, float64, float64, Process, error)) {
 	n := float64(len(gaps))
 	at := func(logScale float64) (logLikelihood, shape float64) {
@@ -114,8 +115,8 @@ func addPareto(gaps []float64, mean float64, add func(string, float64, float64, 
 	add("pareto", 2, likely, p, err)
 }
 
-// bisect returns where a rising function crosses 0 between low and high, on a scale of powers, or the end
-// that is nearer to it.
+// bisect returns the zero of a rising function between low and high, by bisection of the logarithm. If there is none,
+// it returns the end nearer to it.
 func bisect(low, high float64, f func(float64) float64) float64 {
 	for high > low*(1+1e-10) {
 		middle := math.Sqrt(low * high)
@@ -128,8 +129,8 @@ func bisect(low, high float64, f func(float64) float64) float64 {
 	return math.Sqrt(low * high)
 }
 
-// digamma returns the derivative of ln Γ for x > 0, to about 1e-12: by recurrence to 8 or more, and the
-// asymptotic series there.
+// digamma returns the derivative of ln Γ for x > 0, to about 1e-12. It raises x to 8 or more by recurrence and
+// evaluates the asymptotic series there.
 func digamma(x float64) float64 {
 	sum := 0.0
 	for ; x < 8; x++ {

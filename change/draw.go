@@ -5,16 +5,16 @@ import (
 	"math/rand/v2"
 )
 
-// A Renewal is a Process whose changes can be drawn from time 0 on, at which it is in equilibrium.
+// A Renewal is a Process whose changes can be drawn. It is in equilibrium at time 0.
 type Renewal interface {
 	Process
-	// First draws the seconds to the first change.
+	// First draws the time from 0 to the first change, in seconds.
 	First(rng *rand.Rand) float64
-	// Gap draws the seconds between two changes.
+	// Gap draws the time between two changes, in seconds.
 	Gap(rng *rand.Rand) float64
 }
 
-// Draw draws the changes of a page from time 0 up to a time in seconds, rising strictly.
+// Draw draws the times of a page's changes, in seconds, strictly rising from 0 to until.
 func Draw(p Renewal, rng *rand.Rand, until float64) iter.Seq[float64] {
 	return func(yield func(float64) bool) {
 		last := 0.0

@@ -9,7 +9,7 @@ type Observation struct {
 	Changed bool
 }
 
-// A Tally holds the sums that the estimators for regular visits need; nothing else must be kept.
+// A Tally holds the sums that the estimators for regular visits need. No other state is kept.
 type Tally struct {
 	Visits  float64
 	Changed float64 // visits that saw a change
@@ -25,16 +25,15 @@ func (t *Tally) Add(o Observation) {
 	}
 }
 
-// Naive returns the changes seen a second. It is too low wherever a page changes more than once between
-// visits.
+// Naive returns the observed changes per second. It is too low if a page changes more than once between visits.
 func (t Tally) Naive() float64 { return t.Changed / t.Length }
 
-// BiasReduced estimates the rate from visits at a regular interval, in changes a second:
+// BiasReduced estimates the rate from visits at a regular interval, in changes per second:
 //
 //	-(n/Σu) ln((n-X+½)/(n+½))
 //
-// for n visits of which X saw a change (Cho and Garcia-Molina 2003). It is finite even if every visit saw one, and 0
-// without visits.
+// for n visits of which X saw a change (Cho and Garcia-Molina 2003). It is finite even if every visit saw a change. It
+// is 0 without visits.
 func (t Tally) BiasReduced() float64 {
 	if t.Visits == 0 {
 		return 0
@@ -42,13 +41,13 @@ func (t Tally) BiasReduced() float64 {
 	return t.Visits / t.Length * math.Log((t.Visits+0.5)/(t.Visits-t.Changed+0.5))
 }
 
-// MaximumLikelihood returns the most likely rate, in changes a second, of a Poisson page that was visited at
-// any times: the root of
+// MaximumLikelihood returns the most likely rate, in changes per second, of a Poisson page visited at arbitrary times.
+// It is the root of
 //
 //	Σ_changed u/(e^du - 1) = Σ_unchanged u.
 //
-// It is 0 if no visit saw a change and +Inf if every one did. Newton's method climbs from the naive rate,
-// which is never too high: the left side is convex. About six steps of O(n).
+// The rate is 0 if no visit saw a change and +Inf if every visit did. Newton's method climbs from the naive rate, which
+// is never too high because the left side is convex. It takes about six steps of O(n).
 func MaximumLikelihood(visits []Observation) float64 {
 	var t Tally
 	unchanged := 0.0
@@ -92,11 +91,11 @@ func climb(d float64, f func(float64) (value, slope float64)) float64 {
 	return d
 }
 
-// Trust counts how often a site's dates of last changes were right and wrong. The zero value has no counts.
+// Trust counts how often a site's dates of last change were right and wrong. The zero value is ready to use.
 type Trust struct {
 	Right, Wrong float64
 }
 
-// Precision returns the estimated share of right dates: the posterior mean with a Beta(1,1) prior, ½ before any date
-// was checked.
+// Precision returns the estimated share of right dates: the posterior mean with a Beta(1,1) prior. It is ½ before the
+// first date is checked.
 func (t Trust) Precision() float64 { return (t.Right + 1) / (t.Right + t.Wrong + 2) }

@@ -2,14 +2,14 @@ package change
 
 import "math"
 
-// Rates is the number of rates of the grid.
+// Rates is the number of rates in the grid.
 const Rates = 20
 
-// slowest is the least rate of the grid, in changes a second: one in 4096 days.
+// slowest is the lowest rate of the grid, in changes per second: one change in 4096 days.
 const slowest = 1.0 / 4096 / 86400
 
-// GridRate returns rate k of the grid, 0 ≤ k < Rates, in changes a second: 2^k in 4096 days, from one
-// change in eleven years to 128 a day.
+// GridRate returns rate k of the grid, 0 ≤ k < Rates, in changes per second: 2^k changes in 4096 days. The grid reaches
+// from one change in eleven years to 128 a day.
 func GridRate(k int) float64 { return slowest * float64(uint64(1)<<k) }
 
 // A Belief is a distribution over the rates of the grid: for each rate a number proportional to the probability that

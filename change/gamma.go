@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 )
 
-// Gamma is a page whose gaps have a gamma law: Erlang's for a whole shape, Poisson at 1, more regular
-// above, bursty below. Make it with NewGamma.
+// Gamma is a page whose gaps have a gamma law. Integer shapes give Erlang's law, shape 1 Poisson's. Gaps are more
+// regular above 1 and come in bursts below. Make it with NewGamma.
 type Gamma struct{ rate, shape float64 }
 
-// NewGamma returns the process of that rate, in changes a second, and shape, 0.01 to 10000.
+// NewGamma returns the process with a rate in changes per second and a shape from 0.01 to 10000.
 func NewGamma(rate, shape float64) (Gamma, error) {
 	if err := errors.Join(positive("rate", rate), between("shape of a gamma process", shape, 0.01, 10_000)); err != nil {
 		return Gamma{}, err
@@ -18,10 +18,10 @@ func NewGamma(rate, shape float64) (Gamma, error) {
 	return Gamma{rate, shape}, nil
 }
 
-// Rate returns the changes a second.
+// Rate returns the mean number of changes per second.
 func (p Gamma) Rate() float64 { return p.rate }
 
-// Tail returns the probability that a gap is longer, Q(k, kλt); gap is at least 0.
+// Tail returns the probability that a gap is longer than gap ≥ 0 seconds: Q(k, kλt).
 func (p Gamma) Tail(gap float64) float64 {
 	if gap == 0 {
 		return 1
@@ -30,11 +30,11 @@ func (p Gamma) Tail(gap float64) float64 {
 	return upper
 }
 
-// Gap draws the seconds between two changes.
+// Gap draws the time between two changes, in seconds.
 func (p Gamma) Gap(rng *rand.Rand) float64 { return gammaNumber(rng, p.shape) / (p.shape * p.rate) }
 
-// gammaNumber draws a number of the gamma law of that shape and scale 1 (Marsaglia and Tsang 2000). For a shape below
-// 1 it draws with shape + 1 and multiplies by a power of a uniform number; at 1 it is exponential.
+// gammaNumber draws from the gamma law with scale 1 (Marsaglia and Tsang 2000). For a shape below 1 it draws with shape
+// + 1 and multiplies by a power of a uniform number. Shape 1 is the exponential law.
 func gammaNumber(rng *rand.Rand, shape float64) float64 {
 	if shape == 1 {
 		return rng.ExpFloat64()

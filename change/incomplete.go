@@ -2,9 +2,9 @@ package change
 
 import "math"
 
-// incompleteGamma returns the regularised lower and upper incomplete gamma functions P(a, x) and
-// Q(a, x), a > 0, x ≥ 0, each with small relative error where it is the smaller one: by the series below
-// x = a+1 and by Lentz's continued fraction above (Abramowitz and Stegun 1964, 6.5.29 and 6.5.31).
+// incompleteGamma returns the regularised lower and upper incomplete gamma functions P(a, x) and Q(a, x), for a > 0 and
+// x ≥ 0. The smaller of the two has a small relative error. Below x = a+1 it sums the series, above it evaluates
+// Lentz's continued fraction (Abramowitz and Stegun 1964, 6.5.29 and 6.5.31).
 func incompleteGamma(a, x float64) (p, q float64) {
 	switch {
 	case x <= 0:

@@ -2,15 +2,15 @@ package change
 
 import "math"
 
-// Mixture is a page that changes as a Poisson process whose rate is uncertain. Its staleness is the mean over the
-// belief of the staleness at each rate. It is not a renewal process, but is as convex as one.
+// Mixture is a page that changes as a Poisson process of uncertain rate. Its staleness is the mean, over the belief, of
+// the staleness at each rate. It is not a renewal process, but its staleness is as convex as one's.
 type Mixture struct {
 	belief [Rates]float64 // with sum 1
 	rate   float64
 	limit  float64 // of Marginal
 }
 
-// NewMixture returns the process of a belief. Its probabilities need not sum to 1.
+// NewMixture returns the process for a belief, whose values need not sum to 1.
 func NewMixture(b *Belief) *Mixture {
 	var m Mixture
 	sum := 0.0
@@ -25,10 +25,10 @@ func NewMixture(b *Belief) *Mixture {
 	return &m
 }
 
-// Rate returns the mean rate, in changes a second.
+// Rate returns the mean rate, in changes per second.
 func (m *Mixture) Rate() float64 { return m.rate }
 
-// Staleness returns the means of the rates' staleness and freshness. O(Rates).
+// Staleness returns the mean staleness and the mean freshness over the rates. O(Rates).
 func (m *Mixture) Staleness(length float64) (stale, fresh float64) {
 	for k, p := range m.belief {
 		s, f := Poisson(GridRate(k)).Staleness(length)
@@ -38,7 +38,7 @@ func (m *Mixture) Staleness(length float64) (stale, fresh float64) {
 	return math.Min(1, stale), math.Min(1, fresh)
 }
 
-// Marginal returns the mean of the rates' marginals. O(Rates).
+// Marginal returns the mean Marginal over the rates. O(Rates).
 func (m *Mixture) Marginal(length float64) float64 {
 	if math.IsInf(length, 1) {
 		return m.limit
@@ -50,7 +50,7 @@ func (m *Mixture) Marginal(length float64) float64 {
 	return sum
 }
 
-// difference is the mean of the rates' differences, none of which cancels.
+// difference returns the mean difference over the rates. No term cancels.
 func (m *Mixture) difference(span, n, k float64) float64 {
 	sum := 0.0
 	for j, p := range m.belief {

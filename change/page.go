@@ -8,16 +8,16 @@ import (
 // A Curve is the staleness of one page as a function of the number of crawls in an interval. It is convex and
 // decreasing. It is safe for concurrent use.
 type Curve interface {
-	// Staleness returns the mean part of the interval, in [0, 1], that the copy is stale with x crawls
-	// at the best times, x ≥ 0.
+	// Staleness returns the fraction of the interval, in [0, 1], for which the copy is stale with x ≥ 0 crawls at the
+	// best times.
 	Staleness(x int) float64
-	// Gain returns Staleness(x) - Staleness(x+1), without cancellation. It is never negative and does
-	// not rise with x, up to rounding.
+	// Gain returns Staleness(x) - Staleness(x+1), without cancellation. It is never negative and, apart from rounding,
+	// does not rise with x.
 	Gain(x int) float64
-	// Crawls returns about how many crawls gain more than gain each: the smallest x with Gain(x) ≤ gain,
-	// to within 1 or so. It is +Inf for gain ≤ 0 if every crawl gains.
+	// Crawls returns how many crawls gain more than gain each: the smallest x with Gain(x) ≤ gain, to within about 1.
+	// For gain ≤ 0 it is +Inf if every crawl gains.
 	Crawls(gain float64) float64
-	// Times appends the best times of x crawls to dst, in seconds from the interval's start, rising.
+	// Times appends the best times of x crawls to dst, rising, in seconds from the interval's start.
 	Times(dst []float64, x int) []float64
 }
 
@@ -28,7 +28,7 @@ type Page struct {
 	Age      float64 // δ in seconds: the copy was last known fresh this long before the start; may be +Inf
 }
 
-// NewPage checks its arguments and returns the page.
+// NewPage returns the page, or an error if the interval is not positive and finite or the age is negative.
 func NewPage(p Process, interval, age float64) (Page, error) {
 	if err := positive("interval", interval); err != nil {
 		return Page{}, err
@@ -39,12 +39,11 @@ func NewPage(p Process, interval, age float64) (Page, error) {
 	return Page{p, interval, age}, nil
 }
 
-// even reports whether x crawls are best spread over the interval alone, the first at its start, because the copy is
-// older than the gaps. Otherwise the crawls and the last visit are spread over Age + Interval.
+// even reports whether the best x crawls start at once and divide the interval alone. That holds if the copy is older
+// than the gaps. Otherwise the crawls and the last visit divide Age + Interval.
 func (p Page) even(x float64) bool { return x > 0 && x*p.Age > p.Interval }
 
-// Staleness returns, with S = T+δ, (S/T) A(S/(x+1)) - Φ(δ)/T while the gaps are longer than δ, and A(T/x)
-// beyond. O(1).
+// Staleness returns, with S = T+δ, (S/T) A(S/(x+1)) - Φ(δ)/T if the gaps are longer than δ, else A(T/x). O(1).
 func (p Page) Staleness(x int) float64 {
 	n := float64(x)
 	if p.even(n) {
@@ -66,8 +65,8 @@ func (p Page) Staleness(x int) float64 {
 	return clamp((span*stale - p.Age*before) / p.Interval)
 }
 
-// Gain is the difference of Staleness, taken in two parts if the best spacing changes its form between
-// x and x+1 crawls. O(1).
+// Gain returns the difference of Staleness. It adds two parts if the best spacing changes its form between x and x+1
+// crawls. O(1).
 func (p Page) Gain(x int) float64 {
 	n := float64(x)
 	if p.even(n) {

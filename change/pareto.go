@@ -6,13 +6,12 @@ import (
 	"math/rand/v2"
 )
 
-// Pareto is a page whose gaps have the tail Gbar(t) = (b/(b+t))^a with a > 1: after a burst, long
-// silence. Make it with NewPareto.
+// Pareto is a page whose gaps have the tail Gbar(t) = (b/(b+t))^a with a > 1: bursts, then long silence. Make it with
+// NewPareto.
 type Pareto struct{ shape, scale float64 }
 
-// NewPareto returns the process of that rate, in changes a second, and shape a, 1 < a ≤ 1000. A shape of
-// at most 1 has no mean gap, so that neither a rate nor an equilibrium exists; it is refused (Wolf et al.
-// allow 0 < a < 2).
+// NewPareto returns the process with a rate in changes per second and a shape 1 < a ≤ 1000. It returns an error for a
+// shape of at most 1, which has no mean gap and therefore neither rate nor equilibrium (Wolf et al. allow 0 < a < 2).
 func NewPareto(rate, shape float64) (Pareto, error) {
 	if err := positive("rate", rate); err != nil {
 		return Pareto{}, err
@@ -26,16 +25,16 @@ func NewPareto(rate, shape float64) (Pareto, error) {
 	return Pareto{shape, (shape - 1) / rate}, nil
 }
 
-// Rate returns the changes a second.
+// Rate returns the mean number of changes per second.
 func (p Pareto) Rate() float64 { return (p.shape - 1) / p.scale }
 
-// Tail returns the probability that a gap is longer, (b/(b+t))^a; gap is at least 0.
+// Tail returns the probability that a gap is longer than gap ≥ 0 seconds: (b/(b+t))^a.
 func (p Pareto) Tail(gap float64) float64 { return math.Exp(-p.shape * math.Log1p(gap/p.scale)) }
 
-// Gap draws the seconds between two changes.
+// Gap draws the time between two changes, in seconds.
 func (p Pareto) Gap(rng *rand.Rand) float64 { return p.draw(rng, p.shape) }
 
-// First draws the seconds to the first change, which have the tail (b/(b+t))^(a-1).
+// First draws the time to the first change, in seconds. Its tail is (b/(b+t))^(a-1).
 func (p Pareto) First(rng *rand.Rand) float64 { return p.draw(rng, p.shape-1) }
 
 func (p Pareto) draw(rng *rand.Rand, power float64) float64 {
@@ -145,9 +144,9 @@ func differenceSeries(a, r, q float64) float64 {
 	}
 }
 
-// inverse solves m(r) = c by Chebyshev's method on the logarithms of both, from the series of r in √(2c). Far
-// from the solution it is Newton's, which does not fail, as m is concave there; and m(r) is at most r²/2 and, for
-// a < 2, at most r^(2-a)/(2-a).
+// inverse solves m(r) = c by Chebyshev's method on the logarithms of both. It starts from the series of r in √(2c). Far
+// from the solution it takes Newton's step, which converges because m is concave there. The bounds are m(r) ≤ r²/2 and,
+// for a < 2, m(r) ≤ r^(2-a)/(2-a).
 func (p Pareto) inverse(marginal float64) float64 {
 	a := p.shape
 	c := marginal / ((a - 1) * p.scale)
@@ -176,7 +175,7 @@ func (p Pareto) inverse(marginal float64) float64 {
 	return r * p.scale
 }
 
-// momentAndTail returns paretoMoment and (1+r)^-a to some ten digits, by one exponential where it can.
+// momentAndTail returns paretoMoment and (1+r)^-a to about ten digits. It needs one exponential where that is enough.
 func momentAndTail(a, r float64) (moment, tail float64) {
 	if (a+1)*r < 0.02 || math.Abs(a-2) < 0.1 || a < 1.1 {
 		return paretoMoment(a, r), math.Exp(-a * math.Log1p(r))

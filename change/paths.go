@@ -2,23 +2,23 @@ package change
 
 import "math"
 
-// longestPaths finds, for every number of crawls, the set of instants that keeps a Quasi page fresh longest. A set is
-// a path over the instants, from a virtual start before the first to the interval's end. Its weight is the fresh
-// time. The edge from i to m weighs the fresh time after a crawl at i up to the next one at m:
+// longestPaths finds, for every number of crawls, the instants that keep a Quasi page fresh for longest. A set of
+// instants is a path from a virtual start before the first instant to the interval's end. The path's weight is the
+// fresh time. The edge from i to m weighs the fresh time after a crawl at i up to the next one at m:
 //
 //	V(i, m) = Σ_{j=i..m-1} (u_{j+1}-u_j) Π_{k=i+1..j} (1-k_k)
 //
-// V(i,m) + V(i',m') ≥ V(i,m') + V(i',m) for i < i' < m < m' (Monge), so the best predecessor of a node does not fall
-// from node to node, and a layer of the dynamic program takes O(Q log Q) by divide and conquer.
+// V(i,m) + V(i',m') ≥ V(i,m') + V(i',m) for i < i' < m < m' (Monge), so the best predecessor does not fall from one
+// node to the next. Divide and conquer then computes a layer of the dynamic program in O(Q log Q).
 type longestPaths struct {
 	nodes int
 	edge  []float64 // V(i, m) at i*nodes+m
-	best  []float64 // heaviest path of so many edges from the start to each node; -Inf: none
+	best  []float64 // best  []float64 // heaviest path with the current number of edges from the start to each node; -Inf: none
 	layer []float64
 	first bool
 }
 
-// paths prepares the graph, O(Q²) in time and memory.
+// paths prepares the graph. O(Q²) in time and memory.
 func (q *Quasi) paths() *longestPaths {
 	n := len(q.times)
 	p := &longestPaths{nodes: n, edge: make([]float64, n*n), best: make([]float64, n), layer: make([]float64, n), first: true}
@@ -42,8 +42,8 @@ func (q *Quasi) paths() *longestPaths {
 	return p
 }
 
-// next adds one crawl, beginning with none, and returns the weight of the heaviest path to the end. If from is not
-// nil, it writes each node's predecessor there.
+// next adds one crawl to every path and returns the weight of the heaviest path to the end; the first call has no
+// crawl. If from is not nil, next writes each node's predecessor there.
 func (p *longestPaths) next(from []int32) float64 {
 	if p.first {
 		p.first = false
@@ -57,7 +57,7 @@ func (p *longestPaths) next(from []int32) float64 {
 	return p.best[p.nodes-1]
 }
 
-// divide finds the predecessors of nodes low to high, which lie in left to right.
+// divide finds the predecessors of the nodes from low to high, all of which are between left and right.
 func (p *longestPaths) divide(low, high, left, right int, from []int32) {
 	if low > high {
 		return

@@ -5,22 +5,22 @@ import (
 	"math/rand/v2"
 )
 
-// Poisson is a page that changes without memory, this many times a second: Gbar(t) = e^-λt.
+// Poisson is a page that changes without memory: Gbar(t) = e^-λt. The value is the rate, in changes per second.
 type Poisson float64
 
-// NewPoisson returns the process of that rate, in changes a second, positive and finite.
+// NewPoisson returns the process with a rate in changes per second, positive and finite.
 func NewPoisson(rate float64) (Poisson, error) { return Poisson(rate), positive("rate", rate) }
 
-// Rate returns the changes a second.
+// Rate returns the mean number of changes per second.
 func (p Poisson) Rate() float64 { return float64(p) }
 
-// Tail returns the probability that a gap is longer, e^-λt; gap is at least 0.
+// Tail returns the probability that a gap is longer than gap ≥ 0 seconds: e^-λt.
 func (p Poisson) Tail(gap float64) float64 { return math.Exp(-float64(p) * gap) }
 
-// Gap draws the seconds between two changes.
+// Gap draws the time between two changes, in seconds.
 func (p Poisson) Gap(rng *rand.Rand) float64 { return rng.ExpFloat64() / float64(p) }
 
-// First draws the seconds to the first change: a page without memory starts again at every moment.
+// First draws the time to the first change, in seconds. It has the law of Gap, because the process has no memory.
 func (p Poisson) First(rng *rand.Rand) float64 { return p.Gap(rng) }
 
 // Staleness returns 1 - (1-e^-u)/u and (1-e^-u)/u for u = λ·length (Wolf et al. 2002, eq. 14).

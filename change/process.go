@@ -5,21 +5,20 @@ import (
 	"math"
 )
 
-// A Process is a law of the gaps between a page's changes, seen in equilibrium. All lengths are in
-// seconds, positive, and may be +Inf. A Process is an immutable value, safe for concurrent use.
+// A Process is a law of the gaps between a page's changes, seen in equilibrium. All lengths are in seconds, positive,
+// and may be +Inf. A Process is an immutable value, safe for concurrent use.
 type Process interface {
-	// Rate returns the changes a second, 1/mean gap.
+	// Rate returns the mean number of changes per second: 1/mean gap.
 	Rate() float64
-	// Staleness returns the mean part of time, in [0, 1], that a copy is stale when it is renewed
-	// every length seconds, and 1 minus that, each without cancellation. A length of 0 gives 0, 1.
+	// Staleness returns the fraction of time, in [0, 1], for which a copy is stale if it is renewed every length
+	// seconds, and 1 minus that. Neither loses digits by cancellation. Length 0 returns 0, 1.
 	Staleness(length float64) (stale, fresh float64)
-	// Marginal returns λ ∫₀ᴸ v Gbar(v) dv, in seconds. With n renewals in T seconds, Marginal(T/n)/T is
-	// the rate at which staleness falls with n. It rises with length, without bound if the gaps have no
-	// variance.
+	// Marginal returns λ ∫₀ᴸ v Gbar(v) dv, in seconds. With n renewals in T seconds, Marginal(T/n)/T is the rate at
+	// which staleness falls with n. Marginal rises with length, without bound if the variance of the gaps is infinite.
 	Marginal(length float64) float64
 }
 
-// A process may compute its own differences of staleness, or the inverse of its Marginal.
+// A process may compute differences of staleness, or the inverse of Marginal, by formulas of its own.
 type (
 	differ interface {
 		difference(span, n, k float64) float64
@@ -29,9 +28,8 @@ type (
 	}
 )
 
-// Difference returns by how much staleness falls when n renewals in span seconds become n+k:
-// A(span/n) - A(span/(n+k)), for real n ≥ 0 and k ≥ 0, to nearly full relative precision. No renewals
-// (n = 0) mean a staleness of 1. O(1).
+// Difference returns by how much staleness falls when n renewals in span seconds become n+k: A(span/n) - A(span/(n+k)),
+// for real n ≥ 0 and k ≥ 0, to nearly full relative precision. Without renewals (n = 0) the staleness is 1. O(1).
 func Difference(p Process, span, n, k float64) float64 {
 	if k <= 0 {
 		return 0
@@ -42,7 +40,7 @@ func Difference(p Process, span, n, k float64) float64 {
 	return smoothDifference(p, span, n, k)
 }
 
-// smoothDifference subtracts if that loses few digits, and else integrates the derivative.
+// smoothDifference subtracts if that loses few digits. Otherwise it integrates the derivative.
 func smoothDifference(p Process, span, n, k float64) float64 {
 	if 8*k <= n {
 		sum := 0.0
@@ -67,9 +65,9 @@ var (
 	gaussWeights = [4]float64{0.181341891689180992, 0.156853322938943644, 0.111190517226687235, 0.050614268145188129}
 )
 
-// Length returns the spacing at which p's Marginal is m seconds: 0 for m ≤ 0, +Inf if it never is.
-// Relative precision 1e-8. O(1) for Poisson and Pareto, O(Rates) for Mixture, about ten evaluations for
-// the others.
+// Length returns the spacing at which p's Marginal is m seconds. It returns 0 for m ≤ 0 and +Inf if Marginal stays
+// below m. Relative precision 1e-8. O(1) for Poisson and Pareto, O(Rates) for Mixture, about ten evaluations for the
+// other processes.
 func Length(p Process, m float64) float64 {
 	switch {
 	case m <= 0:
@@ -92,8 +90,8 @@ func Length(p Process, m float64) float64 {
 	return illinois(p, m, low, high)
 }
 
-// illinois finds the length between low and high by false position on logarithms, where Marginal is
-// nearly straight. It halves the weight of an end that stays twice.
+// illinois finds the length between low and high by false position on logarithms, where Marginal is nearly straight. If
+// an end stays for two steps, illinois halves its weight.
 func illinois(p Process, m, low, high float64) float64 {
 	off := func(length float64) float64 { return math.Log(p.Marginal(length) / m) }
 	a, b := math.Log(low), math.Log(high)

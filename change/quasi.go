@@ -6,24 +6,23 @@ import (
 	"sort"
 )
 
-// MaxUpdates bounds the instants of a Quasi page: its exact optimum takes time and memory of the order
-// of their square.
+// MaxUpdates is the largest number of instants of a Quasi page. The exact optimum takes time and memory quadratic in
+// it.
 const MaxUpdates = 2000
 
-// Quasi is the Curve of a quasi-deterministic page: it may change at the instants u₁ < … < u_Q of the interval, each
-// with a probability of its own. The best times to crawl it are just after one of them or at the start. Make it with
-// NewQuasi.
+// Quasi is the Curve of a quasi-deterministic page. It may change at the instants u₁ < … < u_Q of the interval, each
+// with its own probability. The best times to crawl it are the start and just after an instant. Make it with NewQuasi.
 type Quasi struct {
 	times    []float64 // u_0 = 0, u_1, …, u_Q, u_{Q+1} = T
 	keep     []float64 // 1-k_0, …, 1-k_Q: no change at that instant
 	curve    []float64 // staleness with 0 … Q+1 crawls
-	gains    []float64 // their differences, made not to rise
+	gains    []float64 // gains    []float64 // their differences, adjusted so that they never rise
 	interval float64
 }
 
-// NewQuasi returns the page that may change at times, in seconds from the interval's start, strictly
-// rising within (0, interval], with those probabilities. Stale is the probability that the copy is stale
-// at the start (k₀). It computes the exact optimum for every number of crawls, in O(Q² log Q) time.
+// NewQuasi returns a page that may change at times, in seconds from the interval's start, strictly rising within (0,
+// interval]. It changes at times[i] with probabilities[i]. Stale is the probability that the copy is stale at the start
+// (k₀). NewQuasi computes the exact optimum for every number of crawls, in O(Q² log Q).
 func NewQuasi(times, probabilities []float64, interval, stale float64) (*Quasi, error) {
 	if err := positive("interval", interval); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func NewQuasi(times, probabilities []float64, interval, stale float64) (*Quasi, 
 	return q, nil
 }
 
-// solve fills the curve.
+// solve computes the curve.
 func (q *Quasi) solve() {
 	paths := q.paths()
 	q.curve = make([]float64, 0, len(q.times))
@@ -75,10 +74,10 @@ func (q *Quasi) solve() {
 // Updates returns Q, the number of instants at which the page may change.
 func (q *Quasi) Updates() int { return len(q.keep) - 1 }
 
-// Staleness returns the least staleness that x crawls can reach. It is constant from Q+1 crawls on.
+// Staleness returns the least staleness that x crawls can reach. It is constant for x > Q.
 func (q *Quasi) Staleness(x int) float64 { return q.curve[min(x, len(q.curve)-1)] }
 
-// Gain returns Staleness(x) - Staleness(x+1), 0 from Q+1 crawls on.
+// Gain returns Staleness(x) - Staleness(x+1). It is 0 for x > Q.
 func (q *Quasi) Gain(x int) float64 {
 	if x >= len(q.gains) {
 		return 0
@@ -91,9 +90,9 @@ func (q *Quasi) Crawls(gain float64) float64 {
 	return float64(sort.Search(len(q.gains), func(x int) bool { return q.gains[x] <= gain }))
 }
 
-// Times appends the best instants of min(x, Q+1) crawls to dst: 0 or instants of updates, rising; further
-// crawls gain nothing and repeat the last of them, or 0. Among equal optima it takes the earliest. It
-// solves the page again, O(x Q log Q + Q²).
+// Times appends the best times of x crawls to dst, rising: 0 or instants of changes. Crawls beyond Q+1 gain nothing and
+// repeat the last time, or 0. Among equal optima it returns the earliest. It solves the page again, in O(x Q log Q +
+// Q²).
 func (q *Quasi) Times(dst []float64, x int) []float64 {
 	best := q.Best(x)
 	for _, at := range best {
@@ -109,8 +108,8 @@ func (q *Quasi) Times(dst []float64, x int) []float64 {
 	return dst
 }
 
-// Best returns the indices of the best min(x, Q+1) instants, rising: 0 is the interval's start, j is the
-// j-th update.
+// Best returns the indices of the best min(x, Q+1) instants, rising. Index 0 is the interval's start, index j the jth
+// instant.
 func (q *Quasi) Best(x int) []int {
 	x = min(x, len(q.keep))
 	paths := q.paths()
@@ -128,8 +127,8 @@ func (q *Quasi) Best(x int) []int {
 	return set
 }
 
-// Mean returns the staleness with crawls at a set of instants, rising indices as Best returns them (Wolf et al. 2002,
-// eq. 18, with the weights u_{j+1}-u_j and divided by T). O(Q).
+// Mean returns the staleness with crawls at a set of instants, given by rising indices as Best returns them (Wolf et
+// al. 2002, eq. 18, with the weights u_{j+1}-u_j and divided by T). O(Q).
 func (q *Quasi) Mean(set []int) float64 {
 	stale, fresh := 0.0, 1.0
 	for j, keep := range q.keep {
@@ -143,8 +142,8 @@ func (q *Quasi) Mean(set []int) float64 {
 	return stale / q.interval
 }
 
-// Greedy returns the order in which the paper's greedy method adds instants: each time the one that
-// lowers staleness most, the earlier one of equals. Its sets are nested, and not always the best. O(Q³).
+// Greedy returns the order in which the paper's greedy method adds instants: each time the one that lowers staleness
+// most, the earlier of equals. Its sets are nested and not always optimal. O(Q³).
 func (q *Quasi) Greedy() []int {
 	var order, set []int
 	for range q.keep {

@@ -7,24 +7,24 @@ import (
 )
 
 // A Rhythm is a page that may change at the same phase of every period, such as daily at six. It is a Quasi page that
-// repeats forever. Times are in seconds from any common origin.
+// repeats forever. Times are in seconds from an origin that the caller chooses.
 type Rhythm struct {
 	Period      float64 // s, positive
 	Phase       float64 // s from time 0 to an instant at which it may change
 	Probability float64 // that it changes at such an instant
 }
 
-// upTo returns the number of the last instant that is not after a time; that at Phase is 0.
+// upTo returns the number of the last instant at or before time. The instant at Phase is number 0.
 func (r Rhythm) upTo(time float64) float64 { return math.Floor((time - r.Phase) / r.Period) }
 
-// Count returns how many instants come after one time and not after another.
+// Count returns the number of instants in (from, to].
 func (r Rhythm) Count(from, to float64) float64 { return r.upTo(to) - r.upTo(from) }
 
-// Next returns the first instant after a time.
+// Next returns the first instant after time.
 func (r Rhythm) Next(time float64) float64 { return r.Phase + (r.upTo(time)+1)*r.Period }
 
-// Over returns the page over an interval of so many seconds from start. Stale is the probability that its copy is
-// stale at the start. It fails if there are more than MaxUpdates instants, or if something is out of range.
+// Over returns the page over interval seconds from start. Stale is the probability that its copy is stale at the start.
+// Over returns an error if there are more than MaxUpdates instants, or if an argument is out of range.
 func (r Rhythm) Over(start, interval, stale float64) (*Quasi, error) {
 	n := int(min(r.Count(start, start+interval), MaxUpdates+1))
 	times, probabilities := make([]float64, n), make([]float64, n)
@@ -35,7 +35,7 @@ func (r Rhythm) Over(start, interval, stale float64) (*Quasi, error) {
 	return NewQuasi(times, probabilities, interval, stale)
 }
 
-// Draw draws the changes after one time and not after another, rising.
+// Draw draws the times of the changes in (from, to], rising.
 func (r Rhythm) Draw(rng *rand.Rand, from, to float64) iter.Seq[float64] {
 	return func(yield func(float64) bool) {
 		first := r.Next(from)

@@ -12,5 +12,5 @@ func (Static) Gain(int) float64 { return 0 }
 // Crawls returns 0: no crawl gains anything.
 func (Static) Crawls(float64) float64 { return 0 }
 
-// Times appends x times 0.
+// Times appends x zeros.
 func (Static) Times(dst []float64, x int) []float64 { return append(dst, make([]float64, x)...) }

@@ -6,19 +6,18 @@ const (
 	day            = 86400.0
 	hours          = 24
 	hour           = day / hours
-	anytime        = hours // index of the probability that a page keeps no hour
-	keepers        = 0.01  // share of the pages that keep an hour, before anything is seen of them
-	leastForgotten = 1e-6  // least share of the belief forgotten at a visit, so that no hour becomes impossible
+	anytime        = hours // anytime        = hours // index of the probability that a page keeps no hour
+	keepers        = 0.01  // keepers        = 0.01  // prior share of pages that keep an hour
+	leastForgotten = 1e-6  // leastForgotten = 1e-6  // least share of the belief forgotten at a visit, so that no hour becomes impossible
 )
 
-// A Timetable is a belief about the hour of the day at which a page changes. For each full hour it has the
-// probability that the page changes only around it, from half an hour before to half an hour after; the last element
-// is the probability that the page changes at any time. A page that is published on the hour, or by a nightly job, is
-// best visited right after that. Times are in seconds from the beginning of a day. A nil Timetable is that of a page
-// without visits: it changes at any time.
+// A Timetable is a belief about the hour of the day at which a page changes. For each full hour it has the probability
+// that the page changes only within half an hour of it. The last element is the probability that the page changes at
+// any time. A page that is published on the hour, or by a nightly job, is best visited right after it changes. Times
+// are in seconds from midnight. A nil Timetable describes a page without visits: it changes at any time.
 type Timetable [hours + 1]float32
 
-// NewTimetable returns the belief before the first visit: one of a hundred pages keeps an hour.
+// NewTimetable returns the belief before the first visit: one page in a hundred keeps an hour.
 func NewTimetable() *Timetable {
 	t := new(Timetable)
 	for h := range t {
@@ -27,7 +26,7 @@ func NewTimetable() *Timetable {
 	return t
 }
 
-// usually returns the probability that a page keeps hour h, or none, before anything is seen of it.
+// usually returns the prior probability that a page keeps hour h, or none.
 func usually(h int) float64 {
 	if h == anytime {
 		return 1 - keepers
@@ -35,7 +34,7 @@ func usually(h int) float64 {
 	return keepers / hours
 }
 
-// within returns the seconds between two times that are of hour h of the days.
+// within returns how many seconds between from and to are within hour h of any day.
 func within(h int, from, to float64) float64 {
 	upTo := func(at float64) float64 {
 		at -= (float64(h) - 0.5) * hour
@@ -45,8 +44,8 @@ func within(h int, from, to float64) float64 {
 	return upTo(to) - upTo(from)
 }
 
-// Own returns the seconds between two times by the page's own clock. That clock advances by a day in a day, and runs
-// faster in hours when changes are more likely. O(hours).
+// Own returns the time between from and to on the page's own clock, in seconds. That clock advances by a day per day,
+// and runs faster in hours when changes are more likely. O(hours).
 func (t *Timetable) Own(from, to float64) float64 {
 	if !t.Punctual() {
 		return to - from
@@ -58,11 +57,11 @@ func (t *Timetable) Own(from, to float64) float64 {
 	return sum
 }
 
-// Awaited converts the time between two visits to an equivalent time: after it, with evenly spread changes, a visit
-// would be worth as much. The later the changes come, the longer it is, because the copy was fresh until then: √(2 ∫
-// s dτ) for the page's clock τ(s), which holds while changes are still unlikely.
+// Awaited converts the time between two visits to the time after which a visit is worth as much to a page that changes
+// evenly. The later the changes come, the longer that time is, because the copy was fresh until then. It is √(2 ∫ s dτ)
+// for the page's clock τ(s), which holds while changes are still unlikely.
 //
-// An hour counts when it is over, and likely hours in a row count when the last is over: a visit that comes too early
+// An hour counts when it is over. Consecutive likely hours count when the last is over: a visit that comes too early
 // leaves the page stale until the next day.
 func (t *Timetable) Awaited(from, to float64) float64 {
 	length := to - from
@@ -72,7 +71,7 @@ func (t *Timetable) Awaited(from, to float64) float64 {
 	moment := float64(t[anytime]) * length * length / 2 // ∫ s dτ
 	for h := range hours {
 		end := (float64(t.last(h)) + 0.5) * hour
-		first := end + math.Ceil((from-end)/day)*day - from // and each day from then on, n times
+		first := end + math.Ceil((from-end)/day)*day - from // first := end + math.Ceil((from-end)/day)*day - from // and each day from then on, n times
 		if n := math.Floor((length-first)/day) + 1; n > 0 {
 			moment += float64(t[h]) * day * (n*first + day*n*(n-1)/2)
 		}
@@ -80,7 +79,7 @@ func (t *Timetable) Awaited(from, to float64) float64 {
 	return math.Sqrt(2 * moment)
 }
 
-// last returns the last of the likely hours in a row that begin with hour h. It may be in the next day.
+// last returns the last of the consecutive likely hours that begin with hour h. It may be in the next day.
 func (t *Timetable) last(h int) int {
 	for before := h + hours - 1; h < before && t[(h+1)%hours] > 1.0/hours; {
 		h++
@@ -88,8 +87,9 @@ func (t *Timetable) last(h int) int {
 	return h
 }
 
-// See learns from a visit that saw a change or none, by the probability that the page is unchanged after a number of
-// seconds of its own clock. It forgets some of the belief. O(hours).
+// See updates the belief by a visit that saw a change or none. Unchanged returns the probability that the page is
+// unchanged after a number of seconds of its own clock. Forget is the share of the belief that See replaces by the
+// prior. O(hours).
 func (t *Timetable) See(from, to float64, changed bool, forget float64, unchanged func(own float64) float64) {
 	var likely [hours + 1]float64
 	sum := 0.0
@@ -114,15 +114,15 @@ func (t *Timetable) See(from, to float64, changed bool, forget float64, unchange
 	}
 }
 
-// Punctual reports whether the page is more likely to keep an hour than not.
+// Punctual reports whether the page probably keeps an hour.
 func (t *Timetable) Punctual() bool { return t != nil && t[anytime] < 0.5 }
 
 // Anytime returns the probability that the page keeps no hour.
 func (t *Timetable) Anytime() float64 { return float64(t[anytime]) }
 
-// Rhythm returns the rhythm of a page that changes on a day with that probability, around the hour that it is most
-// likely to keep: from the end of that hour on, or of the likely hours in a row after it, a visit shows the change.
-// ok is false if the page is not Punctual.
+// Rhythm returns the rhythm of a page that changes on a day with the given probability, around its most likely hour.
+// The instants are at the end of that hour, or of the consecutive likely hours that follow it: a visit there sees the
+// change. ok is false if the page is not Punctual.
 func (t *Timetable) Rhythm(probability float64) (r Rhythm, ok bool) {
 	if !t.Punctual() {
 		return r, false

@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 )
 
-// Weibull is a page whose gaps have the tail Gbar(t) = exp(-(t/scale)^shape): bursty for shapes below 1,
-// regular above, Poisson at 1. Make it with NewWeibull.
+// Weibull is a page whose gaps have the tail Gbar(t) = exp(-(t/scale)^shape). Changes come in bursts for shapes below 1
+// and are regular above; shape 1 is Poisson. Make it with NewWeibull.
 type Weibull struct{ rate, shape, scale float64 }
 
-// NewWeibull returns the process of that rate, in changes a second (1/mean gap, not the factor in the
-// exponent), and shape, 0.05 to 1000.
+// NewWeibull returns the process with a rate in changes per second and a shape from 0.05 to 1000. The rate is 1/mean
+// gap, not the factor in the exponent.
 func NewWeibull(rate, shape float64) (Weibull, error) {
 	if err := errors.Join(positive("rate", rate), between("shape of a Weibull process", shape, 0.05, 1000)); err != nil {
 		return Weibull{}, err
@@ -19,13 +19,13 @@ func NewWeibull(rate, shape float64) (Weibull, error) {
 	return Weibull{rate, shape, 1 / (rate * math.Gamma(1+1/shape))}, nil
 }
 
-// Rate returns the changes a second.
+// Rate returns the mean number of changes per second.
 func (p Weibull) Rate() float64 { return p.rate }
 
-// Tail returns the probability that a gap is longer, exp(-(t/scale)^shape); gap is at least 0.
+// Tail returns the probability that a gap is longer than gap ≥ 0 seconds: exp(-(t/scale)^shape).
 func (p Weibull) Tail(gap float64) float64 { return math.Exp(-math.Pow(gap/p.scale, p.shape)) }
 
-// Gap draws the seconds between two changes.
+// Gap draws the time between two changes, in seconds.
 func (p Weibull) Gap(rng *rand.Rand) float64 { return p.scale * math.Pow(rng.ExpFloat64(), 1/p.shape) }
 
 // Staleness returns, with z = (length/scale)^shape and α the shape,

@@ -8,10 +8,10 @@ import (
 	"freshet/change"
 )
 
-// Run tests a process: staleness and freshness add up to 1, rise and fall with length, depend on rate × length only
-// through make, the marginal is their derivative, differences agree with values, and the curves of pages are convex
-// and decreasing for every age. scaled(c) must return the same process in a time unit c times as long, that is with a
-// rate c times as large; scaled(1) is the process itself.
+// Run tests a process. Staleness and freshness must add up to 1, and rise and fall with length. Results must depend on
+// rate × length only. Marginal must be the derivative, and differences must agree with values. The curves of pages must
+// be convex and decreasing for every age. scaled(c) must return the same process in a time unit c times as long, so
+// with a rate c times as large; scaled(1) is the process itself.
 func Run(t *testing.T, scaled func(c float64) change.Process) {
 	t.Helper()
 	p := scaled(1)
@@ -91,7 +91,7 @@ func length(t *testing.T, p change.Process, mean float64) {
 		want := mean * math.Pow(10, e)
 		m := p.Marginal(want)
 		got := change.Length(p, m)
-		// Far out, where Marginal is flat, many lengths have the same.
+		// For long spacings Marginal is flat, and many lengths have the same value.
 		if back := p.Marginal(got); !near(got, want, 1e-4) && !near(back, m, 1e-8) && got < math.Inf(1) {
 			t.Errorf("Length(Marginal(%g)) = %g, of marginal %g for %g", want, got, back, m)
 		}
@@ -124,7 +124,7 @@ func curve(t *testing.T, page change.Page) {
 	}
 }
 
-// next goes on by one at first, then in steps that grow.
+// next adds 1 at first, then ever larger steps.
 func next(x int) int { return x + 1 + x/16 }
 
 func finite(v float64) float64 {

@@ -9,11 +9,11 @@ import (
 type AccessTime interface {
 	// Mean returns E[X] in seconds.
 	Mean() float64
-	// LogLaplace returns ln E[e^{−rate·X}], which is negative, for a rate above 0.
+	// LogLaplace returns ln E[e^{−rate·X}] ≤ 0, for rate > 0 in 1/s.
 	LogLaplace(rate float64) float64
 }
 
-// Constant is a visit that always takes this many seconds.
+// Constant is the distribution of a visit that always takes the same time, in seconds.
 type Constant float64
 
 // Mean returns E[X] in seconds.
@@ -22,16 +22,16 @@ func (c Constant) Mean() float64 { return float64(c) }
 // LogLaplace returns −rate·E[X].
 func (c Constant) LogLaplace(rate float64) float64 { return -rate * float64(c) }
 
-// Erlang is the distribution of a sum of exponential stages. With one stage it is exponential.
+// Erlang is the distribution of a sum of exponential stages. One stage is the exponential distribution.
 type Erlang struct {
-	Seconds float64 // mean of the whole
+	Seconds float64 // Seconds float64 // mean of the sum
 	Stages  int
 }
 
 // Mean returns E[X] in seconds.
 func (e Erlang) Mean() float64 { return e.Seconds }
 
-// LogLaplace returns −m·ln(1 + rate·E[X]/m), m the stages.
+// LogLaplace returns −m·ln(1 + rate·E[X]/m) for m stages.
 func (e Erlang) LogLaplace(rate float64) float64 {
 	stages := float64(e.Stages)
 	return -stages * math.Log1p(rate*e.Seconds/stages)

@@ -2,18 +2,18 @@ package sequence
 
 import "container/heap"
 
-// Apart returns a cycle in which page i has counts[i] ≥ 1 visits, L in all. After t of them page i has had more than
-// t·counts[i]/L − 1 and fewer than t·counts[i]/L + 1. Each visit follows Tijdeman's rule (The chairman assignment
-// problem, 1980): of the pages that have earned their next visit, it goes to the one with the earliest deadline. O(L
-// log n).
+// Apart returns a cycle of L visits, counts[i] ≥ 1 of them to page i. It keeps the lag of every page below one visit:
+// after t visits page i has had more than t·counts[i]/L − 1 and fewer than t·counts[i]/L + 1. It is a Pfair schedule,
+// made by Tijdeman's rule (The chairman assignment problem, 1980): each visit goes to the page with the earliest
+// deadline, of those whose next visit is already released. O(L log n).
 func Apart(counts []int) []int32 {
 	length := sum(counts)
 	cycle := make([]int32, length)
 	if len(counts) < 2 {
 		return cycle
 	}
-	// In units of 1/unit visits: page i's visit number j is earned when t·unit·count ≥ (j·unit + 1)·L and missed
-	// when t·unit·count > ((j+1)·unit − 1)·L.
+	// In units of 1/unit visits: visit number j of page i is released when t·unit·count ≥ (j·unit + 1)·L, and its
+	// deadline has passed when t·unit·count > ((j+1)·unit − 1)·L.
 	unit := 2*len(counts) - 2
 	earned, due := &timed{}, &timed{}
 	given := make([]int, len(counts))
@@ -38,13 +38,13 @@ func Apart(counts []int) []int32 {
 // up returns ⌈a/b⌉.
 func up(a, b int) int { return (a + b - 1) / b }
 
-// An event is a page and the time at which something happens to it.
+// An event is a page and the time of its release or deadline, in visits.
 type event struct {
 	time int
 	page int32
 }
 
-// timed is a heap of events, the earliest first, ties to the lower page.
+// timed is a heap of events, the earliest first. Of equal times, the lower page is first.
 type timed []event
 
 func (h timed) Len() int { return len(h) }

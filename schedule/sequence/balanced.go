@@ -2,10 +2,10 @@ package sequence
 
 import "container/heap"
 
-// Balanced returns a cycle in which page i has counts[i] ≥ 1 visits, made of regular words. The two
-// pages with the fewest visits are joined into one, until one is left; then each joint page's visits are
-// split again, of m visits those to one half for which ⌊(t+1)a/m⌋ exceeds ⌊t·a/m⌋, which is the evenest
-// way to take a of m. Equal counts, and powers of two, come out evenly spaced. O(L·depth) for L visits.
+// Balanced returns a cycle with counts[i] ≥ 1 visits of page i, built from regular (Sturmian) words. It joins the two
+// pages with the fewest visits into one, until one is left. Then it splits each joint page's m visits again: a of them
+// go to one half, those for which ⌊(t+1)a/m⌋ exceeds ⌊t·a/m⌋. That is the most even choice of a from m. Counts that are
+// equal, or powers of two, come out evenly spaced. O(L·depth) for L visits.
 func Balanced(counts []int) []int32 {
 	cycle := make([]int32, sum(counts))
 	if len(counts) == 0 {
@@ -20,7 +20,7 @@ func Balanced(counts []int) []int32 {
 	return cycle
 }
 
-// A joint is a page, or two joints taken together.
+// A joint is a page, or two joints combined.
 type joint struct {
 	visits      int
 	left, right int // joints; −1 for a page
@@ -28,7 +28,7 @@ type joint struct {
 
 type joints []joint
 
-// join makes the tree of joints: pages first, in order, the root last.
+// join builds the tree of joints: the pages first, in order, and the root last.
 func join(counts []int) joints {
 	all := make(joints, 0, 2*len(counts))
 	queue := &fewest{}
@@ -46,7 +46,7 @@ func join(counts []int) joints {
 	return all
 }
 
-// split gives the places of a joint to its pages. Places are divided in the slice itself.
+// split distributes the places of a joint among its pages. It reorders places.
 func (all joints) split(at int, places, cycle []int32) {
 	node := all[at]
 	if node.left < 0 {
@@ -68,13 +68,13 @@ func (all joints) split(at int, places, cycle []int32) {
 	all.split(node.right, right, cycle)
 }
 
-// fewest is a heap of joints, those with the fewest visits first, ties to the earlier.
+// fewest is a heap of joints, those with the fewest visits first. Of equal joints, the earlier is first.
 type fewest struct {
 	all   *joints
 	index []int
 }
 
-// Len, Less, Swap, Push and Pop are heap.Interface's.
+// Len, Less, Swap, Push and Pop implement heap.Interface.
 func (f *fewest) Len() int { return len(f.index) }
 
 // Less reports whether joint i has fewer visits than j.
@@ -89,7 +89,7 @@ func (f *fewest) Swap(i, j int) { f.index[i], f.index[j] = f.index[j], f.index[i
 // Push adds a joint.
 func (f *fewest) Push(x any) { f.index = append(f.index, x.(int)) }
 
-// Pop takes the last joint away.
+// Pop removes and returns the last joint.
 func (f *fewest) Pop() any {
 	last := len(f.index) - 1
 	x := f.index[last]

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Bound returns the frequencies that would cost least if every page could be visited at even distances, and that
-// cost. No sequence costs less: Proposition 10 where c_i = μ_i, else the multipliers of (1.27) to (1.29).
-// len(frequencies) is the number of pages, their sum 1. A page whose c_i/μ_i is too small gets 0, a case that the
-// paper leaves out; sequences that visit it more and more rarely then approach the bound. O(n), or O(n log(1/ε)) with
-// costs of their own.
+// Bound returns the frequencies with the lowest cost if every page could be evenly spaced, and that cost. No sequence
+// costs less. The frequencies follow Proposition 10 where c_i = μ_i, else the multipliers of (1.27) to (1.29). There is
+// one per page, and they sum to 1. A page whose c_i/μ_i is too small gets 0, a case that the paper leaves out;
+// sequences that visit it ever more rarely then approach the bound. O(n), or O(n log(1/ε)) with costs of their own.
 func (p *Pages) Bound() (frequencies []float64, cost float64) {
 	if p.even {
 		frequencies = slices.Clone(p.logs)
@@ -20,8 +19,8 @@ func (p *Pages) Bound() (frequencies []float64, cost float64) {
 	return frequencies, p.BoundAt(frequencies)
 }
 
-// BoundAt returns the least cost of any sequence that visits the pages at these frequencies
-// (Proposition 9): that of even distances.
+// BoundAt returns a lower bound on the cost of any sequence with these frequencies: the cost of even spacing
+// (Proposition 9).
 func (p *Pages) BoundAt(frequencies []float64) float64 {
 	var cost float64
 	for i, f := range frequencies {
@@ -34,8 +33,8 @@ func (p *Pages) BoundAt(frequencies []float64) float64 {
 	return cost
 }
 
-// lagrange returns the solution x of (c_i/μ_i)(1 − y_i + y_i ln y_i) = κ, y_i = h_i^{1/x_i}, or x_i = 0
-// where c_i/μ_i ≤ κ, for the κ at which Σ x_i = 1. The sum falls with κ.
+// lagrange returns the solution x of (c_i/μ_i)(1 − y_i + y_i ln y_i) = κ, y_i = h_i^{1/x_i}, with the κ at which Σ x_i
+// = 1. It sets x_i = 0 where c_i/μ_i ≤ κ. The sum falls with κ.
 func (p *Pages) lagrange() []float64 {
 	x := make([]float64, p.Len())
 	var most float64
@@ -43,7 +42,7 @@ func (p *Pages) lagrange() []float64 {
 		most = max(most, c/p.rates[i])
 	}
 	if most == 0 {
-		copy(x, p.logs) // all costs are 0: any frequencies will do
+		copy(x, p.logs) // copy(x, p.logs) // all costs are 0, so any frequencies are optimal
 		return x
 	}
 	sum := func(kappa float64) (sum float64) {
@@ -68,9 +67,9 @@ func (p *Pages) lagrange() []float64 {
 			high = middle
 		}
 	}
-	// From a distance of about 40 on, the equation's left side is c_i/μ_i to the last bit. A page for which this
-	// equals κ has no visits at high, and at low those of that distance. Its visits all gain the same, so it gets
-	// what the others leave.
+	// From a distance of about 40 on, the equation's left side equals c_i/μ_i to the last bit. If that is κ for a page,
+	// it has no visits at high, and at low the visits of that distance. All its visits gain the same, so it gets what
+	// the other pages leave.
 	few, at := sum(math.Exp(high)), slices.Clone(x)
 	part := (1 - few) / (sum(math.Exp(low)) - few)
 	for i := range x {
@@ -79,8 +78,8 @@ func (p *Pages) lagrange() []float64 {
 	return x
 }
 
-// distance returns the z > 0 with 1 − (1+z)·e^{−z} = v, for v in (0, 1): the notes' −ln y. Newton's
-// steps in ln z, kept between bounds.
+// distance returns the z > 0 with 1 − (1+z)·e^{−z} = v, for v in (0, 1): −ln y in the equations. It takes Newton steps
+// in ln z, kept between bounds.
 func distance(v float64) float64 {
 	share := func(z float64) float64 { // 1 − (1+z)·e^{−z}
 		if z < 1e-2 {
@@ -112,7 +111,7 @@ func distance(v float64) float64 {
 	return z
 }
 
-// normalize scales x to the sum 1.
+// normalize scales x so that its sum is 1.
 func normalize(x []float64) {
 	var sum float64
 	for _, v := range x {

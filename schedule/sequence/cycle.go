@@ -7,11 +7,10 @@ import (
 	"slices"
 )
 
-// MaxCycle is the most visits of a cycle.
+// MaxCycle is the maximum number of visits in a cycle.
 const MaxCycle = 1 << 28
 
-// Fibonacci returns the smallest Fibonacci number, from 2 on, that is not below least. It fails above
-// MaxCycle.
+// Fibonacci returns the smallest Fibonacci number ≥ max(least, 2). It returns an error above MaxCycle.
 func Fibonacci(least float64) (int, error) {
 	a, b := 1, 2
 	for ; float64(b) < least; a, b = b, a+b {
@@ -22,9 +21,9 @@ func Fibonacci(least float64) (int, error) {
 	return b, nil
 }
 
-// Counts divides the visits of a cycle among pages by their frequencies. Each page gets its share, rounded up or down,
-// and at least one visit. The largest remainders are rounded up first; of equal ones, the lower index. It returns an
-// error if the cycle has fewer visits than pages or more than MaxCycle. O(n log n).
+// Counts divides the length visits of a cycle among pages by their frequencies. Each page gets its share, rounded up or
+// down, and at least one visit. The largest remainders are rounded up first; of equal ones, the lower index. Counts
+// returns an error if the cycle has fewer visits than pages, or more than MaxCycle. O(n log n).
 func Counts(frequencies []float64, length int) ([]int, error) {
 	if length < len(frequencies) || length > MaxCycle {
 		return nil, fmt.Errorf("sequence: cycle of %d visits for %d pages: want one each and %d at most", length, len(frequencies), MaxCycle)
@@ -51,7 +50,7 @@ func Counts(frequencies []float64, length int) ([]int, error) {
 	return counts, nil
 }
 
-// sum returns the sum of counts; it panics if one is below 1.
+// sum returns the sum of counts. It panics if a count is below 1.
 func sum(counts []int) int {
 	total := 0
 	for i, n := range counts {

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Golden returns a cycle in which page i has counts[i] ≥ 1 visits, placed by the golden ratio: the
-// points frac(j/φ), j = 1 … F_k, go to the pages in blocks, and are visited from left to right. Point j
-// is the (j·F_{k−1} mod F_k)-th, counted from 0, so no rounding matters. It fails unless the counts sum
-// to a Fibonacci number. O(F_k). (Liu and Nain 2005, section 1.3.4, with j from 1.)
+// Golden returns a cycle with counts[i] ≥ 1 visits of page i, placed by the golden ratio. The points frac(j/φ), j = 1 …
+// F_k, are assigned to the pages in blocks and visited from left to right. Point j is number j·F_{k−1} mod F_k from the
+// left, counted from 0, so rounding does not matter. Golden returns an error unless the counts sum to a Fibonacci
+// number. O(F_k). (Liu and Nain 2005, section 1.3.4, with j from 1.)
 func Golden(counts []int) ([]int32, error) {
 	length := sum(counts)
 	before, err := precedes(length)
@@ -28,7 +28,7 @@ func Golden(counts []int) ([]int32, error) {
 	return cycle, nil
 }
 
-// precedes returns F_{k−1} of F_k = length.
+// precedes returns F_{k−1} for F_k = length. It returns an error if length is no Fibonacci number.
 func precedes(length int) (int, error) {
 	a, b := 1, 1
 	for b < length {
@@ -40,9 +40,9 @@ func precedes(length int) (int, error) {
 	return a, nil
 }
 
-// GoldenCost returns the cost of Golden(counts) without making it: with F_n ≤ M_i ≤ F_{n+1} the distances of page i
-// are F_{k−n}, F_{k−n+1} and F_{k−n+2}, which occur M_i − F_n, M_i − F_{n−1} and F_{n+1} − M_i times a cycle. It
-// fails as Golden does. O(n log F_k).
+// GoldenCost returns the cost of Golden(counts) without making the cycle. If F_n ≤ M_i ≤ F_{n+1}, the distances of page
+// i are F_{k−n}, F_{k−n+1} and F_{k−n+2}. In a cycle they occur M_i − F_n, M_i − F_{n−1} and F_{n+1} − M_i times.
+// GoldenCost returns an error where Golden does. O(n log F_k).
 func (p *Pages) GoldenCost(counts []int) (float64, error) {
 	length := sum(counts)
 	if _, err := precedes(length); err != nil {
@@ -68,8 +68,8 @@ func (p *Pages) GoldenCost(counts []int) (float64, error) {
 	return cost, nil
 }
 
-// GoldenLimit returns the limit of GoldenCost as the cycle grows at these frequencies: with j = ⌈log_φ 1/f_i⌉ the
-// distances of page i are F_j, F_{j+1} and F_{j+2} for shares f_i − φ^{−j}, f_i − φ^{−j−1} and φ^{−j+1} − f_i of all
+// GoldenLimit returns the limit of GoldenCost as the cycle grows with these frequencies. With j = ⌈log_φ 1/f_i⌉, the
+// distances of page i are F_j, F_{j+1} and F_{j+2}, after f_i − φ^{−j}, f_i − φ^{−j−1} and φ^{−j+1} − f_i of all
 // visits. (The limit after (1.33), whose j lacks a sign.)
 func (p *Pages) GoldenLimit(frequencies []float64) float64 {
 	var cost float64

@@ -8,16 +8,16 @@ import (
 // Pages are the pages that one crawler visits.
 type Pages struct {
 	rates   []float64 // μ_i, 1/s
-	costs   []float64 // c_i, cost of a second out of date
+	costs   []float64 // costs   []float64 // c_i, cost per second out of date
 	logs    []float64 // −ln h_i
-	surplus []float64 // μ_i·E[X] + ln h_i ≥ 0: what the visits' own variation costs
+	surplus []float64 // surplus []float64 // μ_i·E[X] + ln h_i ≥ 0: the cost of the variation of X
 	access  float64   // E[X], s
 	even    bool      // c_i = c₀·μ_i, where the paper's closed forms hold
 }
 
-// New returns pages that change rates[i] > 0 times a second and cost costs[i] ≥ 0 a second while out of date. With nil
-// costs, c_i is μ_i: the cost then counts changes not yet seen. It returns an error if there are no pages, the lengths
-// differ, or a value is out of range.
+// New returns pages of which page i changes rates[i] > 0 times per second and costs costs[i] ≥ 0 per second while out
+// of date. If costs is nil, c_i is μ_i, and the cost counts changes not yet seen. New returns an error if there are no
+// pages, the lengths differ, or a value is out of range.
 func New(rates, costs []float64, access AccessTime) (*Pages, error) {
 	if err := validate(access); err != nil {
 		return nil, err
@@ -49,19 +49,19 @@ func New(rates, costs []float64, access AccessTime) (*Pages, error) {
 // Len returns the number of pages.
 func (p *Pages) Len() int { return len(p.rates) }
 
-// spacing is a distance between visits of a page, counted in visits of all pages, and the share of all visits that it
-// follows.
+// A spacing is a distance between two visits of a page, counted in visits of all pages, and the share of all visits
+// that are followed by it.
 type spacing struct {
 	share float64
 	after float64
 }
 
-// stale returns r_i, the long-run share of time that page i is out of date, for spacings of which
-// Σ share·after = 1; without any it is 1.
+// stale returns r_i, the long-run fraction of time that page i is out of date, for spacings with Σ share·after = 1.
+// Without spacings it returns 1.
 //
 //	r_i = Σ share·(after·E[X] − (1 − h_i^after)/μ_i)/E[X]
 //
-// (Lemma 3), arranged so that nothing cancels for pages that hardly change.
+// (Lemma 3), rearranged so that nothing cancels for pages that hardly change.
 func (p *Pages) stale(i int, spacings ...spacing) float64 {
 	if len(spacings) == 0 {
 		return 1
@@ -75,7 +75,8 @@ func (p *Pages) stale(i int, spacings ...spacing) float64 {
 	return sum / (p.rates[i] * p.access)
 }
 
-// missed returns y − (1 − e^{−y}), the changes of a Poisson number with mean y beyond the first.
+// missed returns y − (1 − e^{−y}): the expected number of changes beyond the first, if their number is Poisson with
+// mean y.
 func missed(y float64) float64 {
 	if y < 1e-2 { // relative error < 1e-14: the next term is y⁵/2520 of the first
 		return y * y * (1.0/2 - y*(1.0/6-y*(1.0/24-y*(1.0/120-y*(1.0/720-y/5040)))))
@@ -83,8 +84,8 @@ func missed(y float64) float64 {
 	return y + math.Expm1(-y)
 }
 
-// Cost returns C = Σ c_i·r_i, exactly, of the endless repetition of a cycle of pages; a page that is not
-// in it is always out of date. It panics for a page that is not one of p's. O(len(cycle) + pages).
+// Cost returns the exact cost C = Σ c_i·r_i, per second, of a cycle that repeats forever. A page that is not in the
+// cycle is always out of date. Cost panics if the cycle has a page that p does not have. O(len(cycle) + pages).
 func (p *Pages) Cost(cycle []int32) float64 {
 	first := make([]int, p.Len())
 	last := make([]int, p.Len())

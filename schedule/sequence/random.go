@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// Randomized returns the frequencies that cost least if every visit goes to a page drawn again, and that
-// cost: Proposition 11, and for costs of their own
+// Randomized returns the frequencies with the lowest cost if the page of each visit is drawn independently, and that
+// cost. They follow Proposition 11. For costs of their own they are
 //
 //	f_i = g_i(s_i/σ − 1),   g_i = 1/h_i − 1,   s_i = √(c_i/μ_i),   σ = Σ s_i·g_i/(1 + Σ g_i)
 //
-// over the pages with s_i > σ, the others getting 0. O(n log n).
+// over the pages with s_i > σ; other pages get 0. O(n log n).
 func (p *Pages) Randomized() (frequencies []float64, cost float64) {
 	worth := make([]float64, p.Len())
 	order := make([]int, p.Len())
@@ -43,7 +43,7 @@ func (p *Pages) Randomized() (frequencies []float64, cost float64) {
 	return frequencies, p.RandomizedAt(frequencies)
 }
 
-// RandomizedAt returns the cost if each visit goes to a page drawn with these probabilities (Lemma 4).
+// RandomizedAt returns the cost if each visit's page is drawn with these probabilities (Lemma 4).
 func (p *Pages) RandomizedAt(frequencies []float64) float64 {
 	var cost float64
 	for i, f := range frequencies {
@@ -57,7 +57,7 @@ func (p *Pages) RandomizedAt(frequencies []float64) float64 {
 	return cost
 }
 
-// Draw yields pages forever, each drawn with its probability from rng. O(log n) a page.
+// Draw returns an endless sequence of pages, each drawn from rng with its probability. O(log n) per page.
 func Draw(frequencies []float64, rng *rand.Rand) iter.Seq[int32] {
 	sums := slices.Clone(frequencies)
 	for i := 1; i < len(sums); i++ {
