@@ -13,7 +13,7 @@ import "math"
 type longestPaths struct {
 	nodes int
 	edge  []float64 // V(i, m) at i*nodes+m
-	best  []float64 // best  []float64 // heaviest path with the current number of edges from the start to each node; -Inf: none
+	best  []float64 // heaviest path with the current number of edges from the start to each node; -Inf: none
 	layer []float64
 	first bool
 }

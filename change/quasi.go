@@ -16,7 +16,7 @@ type Quasi struct {
 	times    []float64 // u_0 = 0, u_1, …, u_Q, u_{Q+1} = T
 	keep     []float64 // 1-k_0, …, 1-k_Q: no change at that instant
 	curve    []float64 // staleness with 0 … Q+1 crawls
-	gains    []float64 // gains    []float64 // their differences, adjusted so that they never rise
+	gains    []float64 // their differences, adjusted so that they never rise
 	interval float64
 }
 

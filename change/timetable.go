@@ -6,9 +6,9 @@ const (
 	day            = 86400.0
 	hours          = 24
 	hour           = day / hours
-	anytime        = hours // anytime        = hours // index of the probability that a page keeps no hour
-	keepers        = 0.01  // keepers        = 0.01  // prior share of pages that keep an hour
-	leastForgotten = 1e-6  // leastForgotten = 1e-6  // least share of the belief forgotten at a visit, so that no hour becomes impossible
+	anytime        = hours // index of the probability that a page keeps no hour
+	keepers        = 0.01  // prior share of pages that keep an hour
+	leastForgotten = 1e-6  // least share of the belief forgotten at a visit, so that no hour becomes impossible
 )
 
 // A Timetable is a belief about the hour of the day at which a page changes. For each full hour it has the probability
@@ -71,7 +71,7 @@ func (t *Timetable) Awaited(from, to float64) float64 {
 	moment := float64(t[anytime]) * length * length / 2 // ∫ s dτ
 	for h := range hours {
 		end := (float64(t.last(h)) + 0.5) * hour
-		first := end + math.Ceil((from-end)/day)*day - from // first := end + math.Ceil((from-end)/day)*day - from // and each day from then on, n times
+		first := end + math.Ceil((from-end)/day)*day - from // and each day from then on, n times
 		if n := math.Floor((length-first)/day) + 1; n > 0 {
 			moment += float64(t[h]) * day * (n*first + day*n*(n-1)/2)
 		}

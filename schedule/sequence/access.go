@@ -24,7 +24,7 @@ func (c Constant) LogLaplace(rate float64) float64 { return -rate * float64(c) }
 
 // Erlang is the distribution of a sum of exponential stages. One stage is the exponential distribution.
 type Erlang struct {
-	Seconds float64 // Seconds float64 // mean of the sum
+	Seconds float64 // mean of the sum
 	Stages  int
 }
 

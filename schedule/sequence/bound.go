@@ -42,7 +42,7 @@ func (p *Pages) lagrange() []float64 {
 		most = max(most, c/p.rates[i])
 	}
 	if most == 0 {
-		copy(x, p.logs) // copy(x, p.logs) // all costs are 0, so any frequencies are optimal
+		copy(x, p.logs) // all costs are 0, so any frequencies are optimal
 		return x
 	}
 	sum := func(kappa float64) (sum float64) {

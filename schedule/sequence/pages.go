@@ -8,9 +8,9 @@ import (
 // Pages are the pages that one crawler visits.
 type Pages struct {
 	rates   []float64 // μ_i, 1/s
-	costs   []float64 // costs   []float64 // c_i, cost per second out of date
+	costs   []float64 // c_i, cost per second out of date
 	logs    []float64 // −ln h_i
-	surplus []float64 // surplus []float64 // μ_i·E[X] + ln h_i ≥ 0: the cost of the variation of X
+	surplus []float64 // μ_i·E[X] + ln h_i ≥ 0: the cost of the variation of X
 	access  float64   // E[X], s
 	even    bool      // c_i = c₀·μ_i, where the paper's closed forms hold
 }
