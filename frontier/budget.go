@@ -2,16 +2,16 @@ package frontier
 
 import "time"
 
-// A Budget says how many requests may be made.
+// A Budget limits how many requests are made.
 type Budget interface {
-	// Take takes a request out of the budget. If none is left, wake is when there will be one.
+	// Take spends one request of the budget. If none is left, ok is false and wake is when the next one is available.
 	Take(now time.Time) (wake time.Time, ok bool)
-	// GiveBack returns a request that was not made.
+	// GiveBack returns a request that Take spent and that was not made.
 	GiveBack()
 }
 
-// NextWithin is Next for a crawl with a budget; nil is no budget. A request for a page is taken out of it, a request
-// for a robots.txt is not.
+// NextWithin is Next for a crawl with a budget; a nil budget does not limit. A page spends one request of the budget, a
+// robots.txt none.
 func (f *Frontier) NextWithin(b Budget, now time.Time) (p Page, wake time.Time, ok bool) {
 	if b == nil {
 		return f.Next(now)

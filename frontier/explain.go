@@ -15,10 +15,10 @@ type Stats struct {
 	InFlight     int // hosts with a page handed out
 	QueuedNew    int // new pages not handed out
 	QueuedDue    int // due pages not handed out, whenever they are due
-	Shelved      int // of both: pages of sites whose robots.txt is unreachable, see RobotsUnreachable
+	Shelved      int // new and due pages of sites whose robots.txt is unreachable, see RobotsUnreachable
 }
 
-// And returns the counts of two frontiers with different hosts.
+// And returns the sum of the counts of two frontiers that have no host in common.
 func (s Stats) And(o Stats) Stats {
 	return Stats{
 		Sites: s.Sites + o.Sites, Hosts: s.Hosts + o.Hosts,
@@ -27,7 +27,8 @@ func (s Stats) And(o Stats) Stats {
 	}
 }
 
-// Open returns how many pages may go sooner or later: the queued pages of sites whose robots.txt is not unreachable.
+// Open returns how many pages will be fetched sooner or later: all queued pages, except those of sites whose robots.txt
+// is unreachable.
 func (s Stats) Open() int { return s.QueuedNew + s.QueuedDue - s.Shelved }
 
 // Stats returns the counts at the last call of Next. O(1).
@@ -44,10 +45,9 @@ func (f *Frontier) Stats() Stats {
 	}
 }
 
-// LowerBound returns the least time in which all new pages known now can be fetched politely, if answers take no
-// time. For a host that is the rest of its wait, plus an interval between each PerConnection pages and the next; the
-// bound is the largest of the hosts. Castillo et al. 2004 have no such bound, but it decides nearly every total.
-// O(sites).
+// LowerBound returns the least time in which all new pages known now can be fetched politely, if answers take no time.
+// For each host that is the rest of its wait, plus one interval after every PerConnection pages; the bound is the
+// largest over the hosts. Castillo et al. 2004 have no such bound, but it decides nearly every total. O(sites).
 func (f *Frontier) LowerBound(now time.Time) time.Duration {
 	t, bound := f.tick(now), time.Duration(0)
 	for _, h := range f.hosts {
@@ -77,7 +77,7 @@ func (h *host) lowerBound(o *Options, now instant) time.Duration {
 	return time.Duration(instant(wait).after(times((pages-1)/perConnection, interval)))
 }
 
-// times returns n × d, or the longest Duration.
+// times returns n × d, at most the longest Duration.
 func times(n int, d time.Duration) time.Duration {
 	if d > 0 && n > int(never)/int(d) {
 		return time.Duration(never)
@@ -85,7 +85,7 @@ func times(n int, d time.Duration) time.Duration {
 	return time.Duration(n) * d
 }
 
-// Obstacle is one thing that keeps a site's pages from being fetched.
+// An Obstacle is one thing that keeps a site's pages from being fetched.
 type Obstacle struct {
 	// Gate is "busy" (a page of the host is in flight), "interval", "back-off" (failures or a
 	// Retry-After), "blocked" and "paused" (by an operator),
@@ -134,9 +134,13 @@ func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
 	return all
 }
 
-// Opens returns when a page of the site may be requested, as far as is known now: at is now if it may be at once. If
-// that does not depend on time alone, at is zero. Then either the site waits for a request, and busy is when that
-// began; or busy is zero too, because an operator has paused the crawl or the site, or has blocked the host for ever.
+// Opens returns when a page of the site may be requested, as far as is known now. There are four cases:
+//
+//   - The page may be requested at once: at is now.
+//   - It may be requested later: at is that time.
+//   - The site waits for a request in flight: at is zero, and busy is when the request began.
+//   - An operator has paused the crawl or the site, or has blocked the host forever: at and busy are zero.
+//
 // A site that is not held is open. O(1).
 func (f *Frontier) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	t, s := f.tick(now), f.sites[site]
@@ -166,10 +170,9 @@ func (f *Frontier) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	return from.time(), busy
 }
 
-// Rate returns about how many pages of the site may be requested a second in the long run, as far as is known now. It
-// follows from the wait between two connections to its host and from its visiting hours, if answers take no time and
-// there are no requests to other sites of the host. +Inf is no limit. O(1), or a pass over a day's minutes if there
-// are visiting hours.
+// Rate returns about how many pages of the site may be requested per second in the long run, as far as is known now. It
+// follows from the interval of its host and from the site's hours, if answers take no time and there are no requests to
+// other sites of the host. It is +Inf without a limit. O(1), or a pass over a day's minutes if the site has hours.
 func (f *Frontier) Rate(site weburl.Site) float64 {
 	perConnection := max(1, f.options.PerConnection)
 	var manners *Manners
@@ -195,7 +198,7 @@ func (f *Frontier) Rate(site weburl.Site) float64 {
 	return open * float64(perConnection) / interval.Seconds()
 }
 
-// asked returns the host with the request in flight that this one waits for: itself, or another of its address.
+// asked returns the host whose request in flight h waits for: h itself, or another host of its address.
 func (h *host) asked() *host {
 	if h.flight != nil {
 		return h

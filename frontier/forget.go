@@ -15,8 +15,8 @@ type HostGate struct {
 	Gate Gate
 }
 
-// Withhold stops handing out pages of the held sites for which which is true, until they are forgotten. What is in
-// flight is not stopped. O(sites).
+// Withhold stops handing out pages of the held sites for which which returns true, until Forget. Requests in flight go
+// on. O(sites).
 func (f *Frontier) Withhold(which func(weburl.Site) bool, now time.Time) {
 	t := f.tick(now)
 	for _, s := range f.those(which) {
@@ -25,7 +25,7 @@ func (f *Frontier) Withhold(which func(weburl.Site) bool, now time.Time) {
 	}
 }
 
-// those returns the held sites for which which is true, by name.
+// those returns the held sites for which which returns true, by name.
 func (f *Frontier) those(which func(weburl.Site) bool) []*site {
 	var some []*site
 	for name, s := range f.sites {
@@ -37,8 +37,8 @@ func (f *Frontier) those(which func(weburl.Site) bool) []*site {
 	return some
 }
 
-// Forget drops the held sites for which which is true, because another frontier has their pages from now on, and the
-// hosts without other sites. It returns the gates of the hosts that it drops. It panics if a page of one is in
+// Forget drops the held sites for which which returns true, because another frontier has their pages from now on. It
+// also drops hosts that have no other sites, and returns their gates. It panics if a page of a dropped site is in
 // flight. O(sites).
 func (f *Frontier) Forget(which func(weburl.Site) bool, now time.Time) []HostGate {
 	t := f.tick(now)

@@ -8,9 +8,9 @@ import (
 	"freshet/weburl"
 )
 
-// Frontier holds the sites of a crawl and decides which page is fetched next. Its memory grows with
-// the number of sites that have pages, not with the number of pages. It is not safe for concurrent
-// use. Times that are passed to it should not go back; if one does, the latest is used instead.
+// Frontier holds the sites of a crawl and decides which page is fetched next. Its memory grows with the number of sites
+// that have pages, not with the number of pages. It is not safe for concurrent use. If a caller passes a time before an
+// earlier one, the frontier uses the latest time instead.
 type Frontier struct {
 	options Options
 	share   int // of new pages in millionths, see SetDiscoveryShare
@@ -22,10 +22,10 @@ type Frontier struct {
 	hosts     map[string]*host
 	addresses map[netip.Addr]*address
 	heaps     [numHeaps]heap
-	open      []*host // with a connection that may go on, first come first served; each once
+	open      []*host // with an open connection that may go on, first come first served; each once
 	owed      int     // credit of new pages in millionths of a choice, see charge
 
-	paused       bool    // an operator's pause: nothing is handed out
+	paused       bool    // by an operator: nothing is handed out
 	addressFloor instant // no request goes to an address not yet met before this
 	cutOff       instant // when the first run after an unclean stop began; 0: the last run ended clean
 	unsure       instant // end of the waits that no stored gate records
@@ -69,16 +69,16 @@ func (f *Frontier) tick(now time.Time) instant {
 	return f.latest
 }
 
-// Known reports whether the frontier holds the site. It forgets a site without pages when its state is back at the
-// default. So give what the store knows of a site that is not held to Restore, before the site's next Discovered or
-// Planned.
+// Known reports whether the frontier holds the site. The frontier forgets a site without pages once the site's state is
+// the default. Before the next Discovered or Planned of a site that is not held, the caller must pass what the store
+// knows of it to Restore.
 func (f *Frontier) Known(site weburl.Site) bool { return f.sites[site] != nil }
 
-// Discovered tells of entries that were just added to the site's stored queue of new pages, in any
-// order. A site not met before needs its robots.txt and has an open gate.
+// Discovered reports entries that were just added to the site's stored queue of new pages, in any order. A new site
+// needs its robots.txt first and has an open gate.
 //
-// Calls for one site's queues come in the order in which the store changed them, and after it did. The store may be
-// ahead: an entry that Read returns before the call for it counts once. O(entries + log hosts).
+// For each queue, calls must come after the store has changed it, and in the order of the changes. The store may be
+// ahead: an entry that Read returns before its call counts once. O(entries + log hosts).
 func (f *Frontier) Discovered(site weburl.Site, entries []Entry, now time.Time) {
 	if len(entries) == 0 {
 		return
@@ -91,8 +91,8 @@ func (f *Frontier) Discovered(site weburl.Site, entries []Entry, now time.Time) 
 	f.changed(s, t)
 }
 
-// Planned tells of an entry that was just added to the site's stored queue of due pages. If the page was fetched
-// before, call Committed first. Otherwise it is like Discovered.
+// Planned reports an entry that was just added to the site's stored queue of due pages. If the page was fetched before,
+// call Committed first. Otherwise Planned is like Discovered.
 func (f *Frontier) Planned(site weburl.Site, e Entry, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
@@ -100,9 +100,9 @@ func (f *Frontier) Planned(site weburl.Site, e Entry, now time.Time) {
 	f.changed(s, t)
 }
 
-// Moved tells that a page's entry old in a stored queue was replaced by e, which has another key
-// (a shorter way to it was found, it has another rank, or it is due at another time) or other cash. If the
-// page is handed out this counts once it is put back.
+// Moved reports that e has replaced a page's entry old in a stored queue. e has another key (because of a shorter path
+// to the page, another rank or another due time) or other cash. If the page is handed out, the change takes effect when
+// it is put back.
 func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
@@ -121,8 +121,8 @@ func (f *Frontier) Moved(site weburl.Site, kind Kind, old, e Entry, now time.Tim
 	f.changed(s, t)
 }
 
-// Removed tells that an entry is gone from its stored queue, as when a page is purged or moves from
-// the queue of new pages to that of due ones. A page that is handed out is not put back then.
+// Removed reports that an entry has left its stored queue, because its page was purged or went from the queue of new
+// pages to that of due ones. If the page is handed out, it is not put back.
 func (f *Frontier) Removed(site weburl.Site, kind Kind, e Entry, now time.Time) {
 	t := f.tick(now)
 	s := f.sites[site]
@@ -137,7 +137,7 @@ func (f *Frontier) Removed(site weburl.Site, kind Kind, e Entry, now time.Time) 
 	f.changed(s, t)
 }
 
-// changed brings the heaps up to date after a change of the site's queues.
+// changed updates the heaps after a change of the site's queues.
 func (f *Frontier) changed(s *site, now instant) {
 	h := s.host
 	if h.open == s && h.flight == nil && !h.inLine {
@@ -147,10 +147,10 @@ func (f *Frontier) changed(s *site, now instant) {
 	f.update(h, now)
 }
 
-// RobotsDone tells until when the site's robots.txt is valid and which Crawl-delay it sets (0: none; longer than
-// MaxCrawlDelay counts as that). After until, robots.txt is fetched again before the site's next page. If the host's
-// gate is shut until then, a robots.txt that was just fetched is valid for an hour after the gate opens. For a page
-// with Robots set, call RobotsDone before Done, so that the gate from Done includes the Crawl-delay.
+// RobotsDone records that the site's robots.txt is valid until until and sets a Crawl-delay. 0 is none; MaxCrawlDelay
+// is the longest that counts. After until, robots.txt is fetched again before the site's next page. If the host's gate
+// is shut until then, a robots.txt that was just fetched is valid for an hour after the gate opens. For a page with
+// Robots set, call RobotsDone before Done, so that the gate from Done includes the Crawl-delay.
 func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time.Duration, now time.Time) {
 	t := f.tick(now)
 	s := f.lookup(site, t)
@@ -170,9 +170,9 @@ func (s *site) cover(now instant) {
 	}
 }
 
-// RobotsUnreachable tells that the site's robots.txt could not be fetched (no answer, or a 5xx). Nothing of the site
-// is fetched until retry, and then robots.txt first. Its pages stay queued. If shelved, Stats counts them separately
-// until robots.txt can be fetched, so that the crawl need not wait for them.
+// RobotsUnreachable records that the site's robots.txt could not be fetched (no answer, or a 5xx). No request goes to
+// the site until retry, and the first one then is for robots.txt. Its pages stay queued. If shelved is true, Stats
+// counts them separately until robots.txt can be fetched, so that the crawl need not wait for them.
 func (f *Frontier) RobotsUnreachable(site weburl.Site, retry time.Time, shelved bool, now time.Time) {
 	s := f.lookup(site, f.tick(now))
 	s.failures += min(1, math.MaxInt32-s.failures)
@@ -188,7 +188,7 @@ func (f *Frontier) AskRobots(site weburl.Site, from, now time.Time) {
 	f.update(s.host, t)
 }
 
-// shelve begins or stops to count the site's pages as shelved, see RobotsUnreachable.
+// shelve starts or stops counting the site's pages as shelved, see RobotsUnreachable.
 func (f *Frontier) shelve(s *site, shelved bool) {
 	n := s.fresh.length() + s.due.length()
 	switch {
@@ -200,8 +200,8 @@ func (f *Frontier) shelve(s *site, shelved bool) {
 	s.shelved = shelved
 }
 
-// WatchRobots has the site's robots.txt fetched again whenever it expires, even if no page of the site is queued. It
-// refused some pages, and a later one may allow them.
+// WatchRobots makes the frontier fetch the site's robots.txt whenever it expires, even if no page of the site is
+// queued. It is for a robots.txt that refused some pages: a later one may allow them.
 func (f *Frontier) WatchRobots(site weburl.Site, now time.Time) {
 	t := f.tick(now)
 	if s := f.lookup(site, t); !s.watched {
@@ -210,7 +210,7 @@ func (f *Frontier) WatchRobots(site weburl.Site, now time.Time) {
 	}
 }
 
-// slow applies the longest Crawl-delay of a host's sites, from the host's last answer on.
+// slow applies the longest Crawl-delay of a host's sites, counted from the host's last answer.
 func (f *Frontier) slow(h *host) {
 	h.crawlDelay = 0
 	for _, s := range h.sites {

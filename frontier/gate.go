@@ -11,9 +11,9 @@ import (
 type Gate struct {
 	End      time.Time     // of the host's last answer; zero: none yet
 	Next     time.Time     // earliest start of the next connection
-	Interval time.Duration // the wait between two connections, back-off not included
+	Interval time.Duration // the wait between two connections, without back-off
 	Failures int           // in a row
-	Blocked  time.Time     // blocked by an operator until then; zero: not; 2262 and later: for ever
+	Blocked  time.Time     // blocked by an operator until then; zero: not blocked; 2262 and later: forever
 }
 
 func (h *host) gate() Gate {
@@ -30,8 +30,8 @@ func (f *Frontier) Gate(host string) (g Gate, ok bool) {
 	return h.gate(), true
 }
 
-// close shuts the host's gate after an answer. An unheard request says nothing about the host, so an earlier wait
-// stays in force.
+// close shuts the host's gate after an answer. If the request was Unheard, an earlier wait stays in force, because
+// nothing is known about the host.
 func (h *host) close(o *Options, a Answer, end instant) {
 	if a.Unheard {
 		h.interval = max(h.interval, h.delay, h.crawlDelay)
@@ -49,16 +49,16 @@ func (h *host) close(o *Options, a Answer, end instant) {
 	h.next = end.after(wait)
 }
 
-// interval returns the wait after an answer that took this long, on a host with this delay.
+// interval returns the wait after an answer that took took, on a host with this delay.
 func (o *Options) interval(delay, took time.Duration) time.Duration {
 	adaptive := min(o.AdaptiveDelay*float64(took), float64(MaxBackoff))
 	return max(delay, time.Duration(adaptive))
 }
 
-// backoff returns the wait after that many failures in a row. It is twice the interval (or two seconds, if that is
-// longer) after the first, and doubles with each further one up to MaxBackoff. Up to half of it is taken off. The
-// share is a hash of host and failures: so hosts that failed together do not come back together, and the same history
-// gives the same waits.
+// backoff returns the wait after failures in a row. The first wait is twice the interval, or two seconds if that is
+// longer. Each further failure doubles it, up to MaxBackoff. backoff then subtracts up to half of the wait. The share
+// subtracted is a hash of host and failures: hosts that failed together come back at different times, and the same
+// history gives the same waits.
 func backoff(host string, failures int, interval time.Duration) time.Duration {
 	if failures == 0 {
 		return 0
@@ -77,8 +77,8 @@ func backoff(host string, failures int, interval time.Duration) time.Duration {
 	return wait - time.Duration(share*float64(wait))
 }
 
-// reopen applies a gate at now that was stored by a clock which may have been so far behind. If that was ahead, the
-// wait is neither longer nor shorter than it was meant to be.
+// reopen applies a stored gate at now. The clock that stored it may have been behind by as much as behind. If that
+// clock was ahead, reopen neither lengthens nor shortens the wait.
 func (h *host) reopen(g Gate, now instant, behind time.Duration) {
 	h.end = max(h.end, min(at(g.End), now))
 	h.interval = max(h.interval, min(g.Interval, MaxCrawlDelay))

@@ -12,18 +12,18 @@ type Reason uint8
 
 const (
 	Admitted          Reason = iota // no reason: it is crawled
-	OutOfScope                      // not of the crawl
+	OutOfScope                      // outside the crawl's scope
 	URLTooLong                      // longer than Guard.URLLength
 	TooDeep                         // more links from a seed than Guard.Depth
 	SiteFull                        // its site has Guard.PagesPerSite pages
 	TooManyRedirects                // more redirects in a row than Guard.Redirects
-	RepeatingSegments               // a path that goes around in a circle
-	EndlessCalendar                 // a calendar's page of a far year
+	RepeatingSegments               // a path that repeats its segments
+	EndlessCalendar                 // a calendar's page for a distant year
 	TooManyParameters               // more query parameters than Guard.Parameters
 	TooManySegments                 // more path segments than Guard.Segments
-	Excluded                        // a pattern of the operator's excludes it
+	Excluded                        // excluded by a pattern of the operator
 	OptedOut                        // its owner does not want it crawled
-	Requisite                       // a requisite, and the operator does not want it
+	Requisite                       // a requisite that the operator does not want
 	numReasons
 )
 
@@ -40,12 +40,12 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// Guard holds the limits that keep a crawl out of traps: sites that make up URLs forever. A
-// limit of 0 is none, so the zero Guard admits everything.
+// Guard holds the limits that keep a crawl out of traps: sites that make up URLs forever. A limit of 0 is no limit, so
+// the zero Guard admits everything.
 //
-// Mazes of query parameters (session identifiers that change with every page, sort orders times filters) have no
-// limit of their own. Their parameters may have any names, and a rule by names would lose pages of honest sites that
-// use the same ones. PagesPerSite ends them; until then they cost other sites only a share of the bandwidth.
+// No limit recognizes mazes of query parameters, such as session identifiers that change with every page, or sort
+// orders times filters. Their parameters may have any names, and a rule by names would lose pages of honest sites that
+// use the same ones. PagesPerSite ends such a maze. Until then it costs other sites only a share of the bandwidth.
 type Guard struct {
 	URLLength    int    // bytes of a URL
 	Depth        uint16 // links from a seed
@@ -56,16 +56,16 @@ type Guard struct {
 	Traps        bool   // refuse repeating segments and endless calendars
 }
 
-// DefaultGuard returns the limits that suit most crawls: URLs of 2,048 bytes, 25,000 pages a site
-// (as Castillo et al. 2004), 5 redirects in a row (as RFC 9309 has it for robots.txt), 32 path
-// segments, 32 query parameters, no repeating segments and no endless calendars. Depth has no limit.
+// DefaultGuard returns limits that suit most crawls: URLs of 2,048 bytes, 25,000 pages a site (as Castillo et al.
+// 2004), 5 redirects in a row (as RFC 9309 has for robots.txt), 32 path segments, 32 query parameters, no repeating
+// segments and no endless calendars. Depth has no limit.
 func DefaultGuard() Guard {
 	return Guard{URLLength: 2048, PagesPerSite: 25_000, Redirects: 5, Segments: 32, Parameters: 32, Traps: true}
 }
 
-// AdmitWay reports whether the way to a link is short enough, in links from a seed and redirects in a row, and if
-// not, why. Another way may be shorter. So a link that is refused here must not become known to the seen test:
-// otherwise a long chain of redirects to a page would keep the page out of the crawl.
+// AdmitWay reports whether the path to a link is short enough, in links from a seed and in redirects in a row, and if
+// not, why. Another path may be shorter. So a link that is refused here must not enter the seen test. Otherwise a long
+// chain of redirects to a page would keep the page out of the crawl.
 func (g Guard) AdmitWay(l weburl.Link) (reason Reason, ok bool) {
 	switch {
 	case g.Depth > 0 && l.Depth > g.Depth:
@@ -76,9 +76,8 @@ func (g Guard) AdmitWay(l weburl.Link) (reason Reason, ok bool) {
 	return Admitted, true
 }
 
-// Admit reports whether a newly discovered link may be crawled, and if not, why. pages is how many pages
-// of the link's site are known already; of now only the year counts. O(length of the URL), plus
-// O(segments²) where Traps is set.
+// Admit reports whether a newly discovered link may be crawled, and if not, why. pages is the number of known pages of
+// the link's site. Of now only the year counts. O(length of the URL), plus O(segments²) if Traps is set.
 func (g Guard) Admit(l weburl.Link, pages int, now time.Time) (reason Reason, ok bool) {
 	text, path, query := l.URL.String(), l.URL.Path(), l.URL.Query()
 	if reason, ok = g.AdmitWay(l); !ok {

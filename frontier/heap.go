@@ -1,7 +1,7 @@
 package frontier
 
-// heap is a binary heap of hosts. Every host knows its place in it, so that a host can be moved or taken out in O(log
-// hosts). A host is in it at most once.
+// heap is a binary heap of hosts. Every host knows its place in the heap, so a host can be moved or removed in O(log
+// hosts). A host is in a heap at most once.
 type heap struct {
 	slot  int // index of this heap in host.place
 	less  func(a, b *host) bool
@@ -24,7 +24,7 @@ func (q *heap) top() *host {
 	return q.hosts[0]
 }
 
-// set moves h to where it belongs now: into the heap if in, else out of it.
+// set moves h to its place: into the heap if in is true, else out of it.
 func (q *heap) set(h *host, in bool) {
 	place := int(h.place[q.slot]) - 1
 	switch {
@@ -66,7 +66,7 @@ func (q *heap) up(i int) {
 	}
 }
 
-// down reports whether the host at i moved.
+// down moves the host at i down to its place and reports whether it moved.
 func (q *heap) down(i int) bool {
 	start := i
 	for {

@@ -8,7 +8,7 @@ import (
 	"freshet/weburl"
 )
 
-// host groups the sites of one weburl.Site.Name, for which politeness is kept.
+// host groups the sites with one weburl.Site.Name. Politeness is kept per host.
 type host struct {
 	name    string
 	sites   []*site
@@ -16,8 +16,8 @@ type host struct {
 
 	end, next, blocked instant
 	interval           time.Duration
-	delay              time.Duration // Options.Delay, or the longest of its sites' own
-	crawlDelay         time.Duration // the longest of its sites'
+	delay              time.Duration // Options.Delay, or the longest delay set for one of its sites
+	crawlDelay         time.Duration // the longest of its sites
 	failures           int32         // in a row
 
 	flight *Page   // handed out; nil: none
@@ -25,15 +25,15 @@ type host struct {
 	open   *site   // whose connection the last request left open, for a while after end
 	run    int32   // requests made on the present connection
 
-	// Results of update: the site whose page goes first, of each kind, if any may go now; the rank of the host among
-	// others; and when to look again.
+	// Results of update: the site of each kind whose page goes first, nil if none may go now; the host's rank; and when
+	// to check again.
 	fresh, due *site
 	priority   float64
 	dueKey     Key
 	wake       instant
 	state      hostState
 	parked     bool // waits for its address
-	inLine     bool // stands in Frontier.open
+	inLine     bool // is in Frontier.open
 	place      [numHeaps]int32
 }
 
@@ -41,18 +41,17 @@ type host struct {
 type hostState uint8
 
 const (
-	idle    hostState = iota // has no page, or none that the passing of time frees
+	idle    hostState = iota // has no page that will become free with time
 	waiting                  // has a page that may go later
 	ready                    // has a page that may go now
 	busy                     // has a page in flight
 	numStates
 )
 
-// idleConnection is how long after an answer its connection is still used: less than the 5 s after
-// which common servers close it.
+// idleConnection is how long after an answer its connection is still used. Common servers close it after 5 s.
 const idleConnection = 4 * time.Second
 
-// address is an IP address that some hosts share.
+// address is an IP address that one or more hosts have.
 type address struct {
 	next    instant
 	flight  *host
@@ -61,7 +60,7 @@ type address struct {
 	hosts   int     // that have it
 }
 
-// opens returns from when on a page of the host may be fetched on a new connection.
+// opens returns the earliest instant at which a page of the host may be fetched on a new connection.
 func (h *host) opens() instant {
 	t := max(h.next, h.blocked)
 	if a := h.address; a != nil {
@@ -80,7 +79,7 @@ func (h *host) continuable(now instant) bool {
 		(a == nil || a.flight == nil && (a.last == h || a.next <= now))
 }
 
-// lookup returns the site, made if it is new.
+// lookup returns the site. If it is new, lookup creates it.
 func (f *Frontier) lookup(name weburl.Site, now instant) *site {
 	if s := f.sites[name]; s != nil {
 		return s
@@ -93,8 +92,7 @@ func (f *Frontier) lookup(name weburl.Site, now instant) *site {
 	return s
 }
 
-// setManners reads a site's manners from the options, and makes the host as slow as the slowest of its sites
-// requires.
+// setManners reads a site's manners from the options, and slows the host to the slowest of its sites.
 func (f *Frontier) setManners(h *host, s *site) {
 	if f.options.Manners == nil {
 		s.manners = nil
@@ -121,8 +119,8 @@ func (f *Frontier) lookupHost(name string, now instant) *host {
 	return h
 }
 
-// sweep forgets the hosts that are forgettable. It is called whenever the number of hosts has doubled since the last
-// time, so it costs O(1) a new host.
+// sweep forgets the forgettable hosts. It runs whenever the number of hosts has doubled since the last sweep, so it
+// costs O(1) per new host.
 func (f *Frontier) sweep(now instant) {
 	for name, h := range f.hosts {
 		if !h.forgettable(now) {
@@ -145,7 +143,7 @@ func (f *Frontier) sweep(now instant) {
 
 const minSweep = 1024
 
-// forgettable reports whether a host would come back the same if it were forgotten.
+// forgettable reports whether a host would return in the same state if it were forgotten.
 func (h *host) forgettable(now instant) bool {
 	remember := max(h.next, h.blocked)
 	if h.failures > 0 {
@@ -162,7 +160,8 @@ func (h *host) forgettable(now instant) bool {
 	return true
 }
 
-// update works out which pages of the host may go at now and moves it in the heaps. O(sites of the host + log hosts).
+// update determines which pages of the host may go at now, and moves the host in the heaps. O(sites of the host + log
+// hosts).
 func (f *Frontier) update(h *host, now instant) {
 	h.fresh, h.due, h.wake = nil, nil, never
 	pages := false
@@ -190,8 +189,8 @@ func (f *Frontier) update(h *host, now instant) {
 	f.hostsIn[h.state]++
 }
 
-// weigh compares a site with the best of its host found so far. It says whether the site has pages, or
-// is watched.
+// weigh compares a site with the best site of its host found so far. It reports whether the site has pages or is
+// watched.
 func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
 	f.settle(s, KindNew)
 	f.settle(s, KindDue)
@@ -214,8 +213,7 @@ func (f *Frontier) weigh(h *host, s *site, opens, now instant) (pages bool) {
 	return s.fresh.length() > 0 || s.due.length() > 0 || s.watched
 }
 
-// ready is readyAt for the pages that the ordering lets go. It also returns the priority of the site if a new page
-// may go.
+// ready is readyAt for the pages that the ordering releases. It also returns the site's priority if a new page may go.
 func (f *Frontier) ready(s *site, opens, now instant) (fresh, due instant, urgency float64) {
 	fresh, due = s.readyAt(opens, now)
 	if fresh != never {
@@ -226,7 +224,7 @@ func (f *Frontier) ready(s *site, opens, now instant) (fresh, due instant, urgen
 	return fresh, due, urgency
 }
 
-// park lets a host that has pages wait for the request in flight to its address.
+// park makes a host with pages wait for the request in flight to its address.
 func (f *Frontier) park(h *host, pages bool) {
 	if a := h.address; pages && a != nil && a.flight != nil && !h.parked {
 		h.parked = true
@@ -244,7 +242,7 @@ func firstByDue(a, b *host) bool {
 
 func firstByWake(a, b *host) bool { return a.wake < b.wake }
 
-// bind notes that the host has that address, or none.
+// bind records the host's address; nil is none.
 func (f *Frontier) bind(h *host, a *address) {
 	if h.address != nil {
 		h.address.hosts--

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// instant is a point of time in unix nanoseconds: a third of a time.Time, and comparable with a due
-// page's Order. 0 is the zero time, never is after all others.
+// instant is a point in time, in Unix nanoseconds. It takes a third of the memory of a time.Time and compares with a
+// due page's Order. 0 is the zero time; never is after all others.
 type instant int64
 
 const never instant = math.MaxInt64
@@ -37,5 +37,5 @@ func (i instant) after(d time.Duration) instant {
 	return i + instant(d)
 }
 
-// dueAt returns when a due page with that key may be fetched.
+// dueAt returns when the due page with key k may be fetched.
 func dueAt(k Key) instant { return instant(min(k.Order, uint64(never))) }

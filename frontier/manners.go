@@ -8,13 +8,13 @@ import (
 
 // Manners are an operator's rules for one site. A zero field changes nothing.
 type Manners struct {
-	Delay  *time.Duration // instead of Options.Delay
-	Budget int            // fetches a day at most, spread evenly over Hours
-	Hours  Hours          // the only hours of requests
+	Delay  *time.Duration // replaces Options.Delay
+	Budget int            // maximum fetches per day, spread evenly over Hours
+	Hours  Hours          // when requests are allowed
 }
 
-// interval returns the least wait between two requests to the site; delay is that of all sites. A budget becomes an
-// interval, which is part of the gate that every fetch stores. So a restart does not begin a new day.
+// interval returns the shortest wait between two requests to the site; delay is the wait for all sites. It converts a
+// budget to an interval, which is part of the gate that every fetch stores. So a restart does not start a new day.
 func (m *Manners) interval(delay time.Duration) time.Duration {
 	if m == nil {
 		return delay
@@ -28,7 +28,7 @@ func (m *Manners) interval(delay time.Duration) time.Duration {
 	return min(delay, MaxCrawlDelay)
 }
 
-// opens returns the first instant, not before from, at which the site may be asked.
+// opens returns the first instant, not before from, at which requests to the site are allowed.
 func (m *Manners) opens(from instant) instant {
 	if m == nil || len(m.Hours.spans) == 0 || from == never {
 		return from
@@ -42,16 +42,16 @@ type Hours struct {
 	zone  *time.Location
 }
 
-// daySpan lies between two minutes of the day; where to is not after from, it ends on the next day.
+// daySpan is a span between two minutes of the day. If to is not after from, it ends on the next day.
 type daySpan struct{ from, to int }
 
 const minutesOfDay = 24 * 60
 
-// maxSpans bounds the spans of a day.
+// maxSpans limits the number of spans in a day.
 const maxSpans = 24
 
-// ParseHours reads spans with commas between and a time zone of the IANA database, UTC if there is
-// none: "22:00-06:00 Europe/Berlin", "0:00-6:00,12:30-13:30".
+// ParseHours parses spans, separated by commas, and a time zone of the IANA database: "22:00-06:00 Europe/Berlin",
+// "0:00-6:00,12:30-13:30". The default zone is UTC.
 func ParseHours(text string) (Hours, error) {
 	fail := func(want string) (Hours, error) {
 		return Hours{}, fmt.Errorf("frontier: hours %q: want %s", text, want)
@@ -74,7 +74,7 @@ func ParseHours(text string) (Hours, error) {
 	return h, nil
 }
 
-// minuteOf reads 0:00 to 24:00.
+// minuteOf parses 0:00 to 24:00.
 func minuteOf(text string) (int, error) {
 	hour, minute, ok := strings.Cut(text, ":")
 	if !ok || len(hour) == 0 || len(hour) > 2 || len(minute) != 2 || !isNumber(hour) || !isNumber(minute) {
@@ -119,8 +119,8 @@ func (s daySpan) end() int {
 	return s.to
 }
 
-// Next returns now if it lies in the hours, else the beginning of the next span. When the clocks of a zone change,
-// spans begin and end by the new local time. O(spans).
+// Next returns now if it is within the hours, else the beginning of the next span. When a zone's clocks change, spans
+// begin and end by the new local time. O(spans).
 func (h Hours) Next(now time.Time) time.Time {
 	if len(h.spans) == 0 {
 		return now
@@ -145,7 +145,7 @@ func (h Hours) Next(now time.Time) time.Time {
 // IsZero reports whether the hours are the whole day.
 func (h Hours) IsZero() bool { return len(h.spans) == 0 }
 
-// String returns the hours as ParseHours reads them, empty for the whole day.
+// String returns the hours in the form that ParseHours accepts, empty for the whole day.
 func (h Hours) String() string {
 	if len(h.spans) == 0 {
 		return ""

@@ -24,11 +24,11 @@ type memoryQueue struct {
 	length int
 }
 
-// blockSize is the most entries that move when one is added.
+// blockSize is the largest number of entries that move when one is added.
 const blockSize = 256
 
-// Add puts e in a site's queue. It replaces an entry with the same key. In a queue of n entries it moves at most
-// n/256 blocks or the 256 entries of one block.
+// Add adds e to a site's queue. It replaces an entry with the same key. In a queue of n entries it moves at most n/256
+// blocks or the 256 entries of one block.
 func (m *MemoryQueues) Add(site weburl.Site, kind Kind, e Entry) {
 	if m.queues == nil {
 		m.queues = make(map[queueName]*memoryQueue)
@@ -82,8 +82,8 @@ func (m *MemoryQueues) Read(dst []Entry, site weburl.Site, kind Kind, after Key,
 	return dst, nil
 }
 
-// block returns the first block whose last key is not before k. k is, or belongs, in this block. It returns
-// len(q.blocks) if all keys are before k.
+// block returns the index of the first block whose last key is not before k: the block that has k, or into which k
+// belongs. It returns len(q.blocks) if all keys are before k.
 func (q *memoryQueue) block(k Key) int {
 	return sort.Search(len(q.blocks), func(b int) bool {
 		block := q.blocks[b]
@@ -108,7 +108,7 @@ func (q *memoryQueue) add(e Entry) {
 		q.blocks[b] = slices.Insert(block, i, e)
 		return
 	}
-	if i == blockSize { // the end of the last block: pages come in order
+	if i == blockSize { // at the end of the last block, because pages arrive in order
 		q.blocks = append(q.blocks, []Entry{e})
 		return
 	}

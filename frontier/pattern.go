@@ -9,18 +9,18 @@ import (
 	"freshet/weburl"
 )
 
-// Pattern names URLs as an operator writes them down:
+// Pattern matches URLs. Its text has one of these forms:
 //
-//   - every URL
-//     example.org                  those of a host
-//     .example.org                 those of a host and of all hosts below it
-//     https://example.org:8443     those of a site
-//     https://example.org/docs/    those that begin so
-//     (org,example,)/docs/         those whose SURT begins so, "www." and scheme aside
-//     ~/print\?|[?&]session=       those in which the regular expression (RE2) is found
+//	*                            every URL
+//	example.org                  URLs of a host
+//	.example.org                 URLs of a host and of all its subdomains
+//	https://example.org:8443     URLs of a site
+//	https://example.org/docs/    URLs with this prefix
+//	(org,example,)/docs/         URLs whose SURT, without "www." and scheme, has this prefix
+//	~/print\?|[?&]session=       URLs in which the regular expression (RE2) matches
 //
-// A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", matches the hosts
-// below too.
+// A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", matches subdomains
+// too.
 type Pattern struct {
 	kind       patternKind
 	text       string // canonical: a host, a site, a prefix
@@ -32,17 +32,17 @@ type patternKind uint8
 const (
 	matchAll patternKind = iota
 	matchHost
-	matchBelow // a host and the hosts below it
+	matchBelow // a host and its subdomains
 	matchSite
 	matchPrefix
 	matchSURT
 	matchExpression
 )
 
-// maxPattern bounds the text of a pattern, in bytes, as it is written and as it prints.
+// maxPattern limits the text of a pattern, in bytes, as the user writes it and as String returns it.
 const maxPattern = 2048
 
-// ParsePattern reads a pattern.
+// ParsePattern parses a pattern.
 func ParsePattern(text string) (p Pattern, err error) {
 	if len(text) <= maxPattern {
 		p, err = parsePattern(text)
@@ -97,8 +97,9 @@ func parsePattern(text string) (Pattern, error) {
 	return Pattern{kind: matchHost, text: u.Site().Name()}, nil
 }
 
-// surtPrefix returns a SURT prefix as surtOf spells it: "org,example,)/docs/". It takes the forms of
-// other crawlers, "http://(org,example,", and of CDXJ indexes, "(org,example)/docs/".
+// surtPrefix returns a SURT prefix in the form of surtOf: "org,example,)/docs/". It accepts the forms of other
+// crawlers, "http://(org,example,", and of CDXJ indexes, "(org,example)/docs/". is reports whether text is a SURT
+// prefix.
 func surtPrefix(text string) (prefix string, is bool) {
 	_, rest, found := strings.Cut(text, "://")
 	if !found {
@@ -112,10 +113,10 @@ func surtPrefix(text string) (prefix string, is bool) {
 	return host, is
 }
 
-// surtOf returns the SURT of a URL with a comma behind the last label, so that a prefix can end there.
+// surtOf returns the SURT of a URL with a comma after the last label, so that a prefix can end there.
 func surtOf(u weburl.URL) string { return strings.Replace(u.SURT(), ")", ",)", 1) }
 
-// String returns the pattern as ParsePattern reads it.
+// String returns the pattern in a form that ParsePattern accepts.
 func (p Pattern) String() string {
 	switch p.kind {
 	case matchBelow:
@@ -128,7 +129,7 @@ func (p Pattern) String() string {
 	return p.text
 }
 
-// Match reports whether u is one of the URLs. O(length of the URL).
+// Match reports whether the pattern matches u. O(length of the URL).
 func (p Pattern) Match(u weburl.URL) bool {
 	u = u.Plain()
 	switch p.kind {
@@ -142,10 +143,10 @@ func (p Pattern) Match(u weburl.URL) bool {
 	return p.MatchSite(u.Site())
 }
 
-// NamesSites reports whether the pattern matches all of a site or none of it.
+// NamesSites reports whether the pattern selects whole sites: it matches either every page of a site or none.
 func (p Pattern) NamesSites() bool { return p.kind <= matchSite }
 
-// MatchSite reports whether the pattern matches all of a site.
+// MatchSite reports whether the pattern matches every page of a site.
 func (p Pattern) MatchSite(site weburl.Site) bool {
 	switch p.kind {
 	case matchAll:
@@ -161,8 +162,8 @@ func (p Pattern) MatchSite(site weburl.Site) bool {
 	return false
 }
 
-// Patterns match a URL if one of them does. The zero value matches nothing. The cost of a match does not depend on
-// the number of hosts, sites and prefixes, and grows with that of SURTs and expressions.
+// Patterns match a URL if one of them does. The zero value matches nothing. The cost of a match grows with the number
+// of SURTs and expressions, but not with that of hosts, sites and prefixes.
 type Patterns struct {
 	hosts, below map[string]struct{}
 	prefixes     map[weburl.Site][]string // "" for all of the site
@@ -171,7 +172,7 @@ type Patterns struct {
 	digest       uint64
 }
 
-// NewPatterns gathers patterns.
+// NewPatterns returns the set of the patterns in list.
 func NewPatterns(list []Pattern) Patterns {
 	p := Patterns{hosts: map[string]struct{}{}, below: map[string]struct{}{}, prefixes: map[weburl.Site][]string{}, n: len(list)}
 	for _, one := range list {
@@ -193,8 +194,7 @@ func NewPatterns(list []Pattern) Patterns {
 	return p
 }
 
-// MatchSome reports whether one of the patterns matches a page of the site, as far as it names sites: an expression
-// does not. O(SURTs).
+// MatchSome reports whether one of the patterns may match a page of the site. It ignores regular expressions. O(SURTs).
 func (p Patterns) MatchSome(site weburl.Site) bool {
 	site = site.Plain()
 	if _, ok := p.hosts[site.Name()]; ok || len(p.prefixes[site]) > 0 || p.matchBelow(site.Name()) {
@@ -213,14 +213,14 @@ func (p Patterns) MatchSome(site weburl.Site) bool {
 	return false
 }
 
-// site returns the site of a prefix.
+// site returns the site of a URL prefix.
 func (p Pattern) site() weburl.Site {
 	scheme, rest, _ := strings.Cut(p.text, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	return weburl.Site(scheme + "://" + host)
 }
 
-// Digest returns a number that differs between lists of different patterns, whatever their order.
+// Digest returns a hash of the set of patterns. It does not depend on their order.
 func (p Patterns) Digest() uint64 { return p.digest }
 
 // Len returns the number of patterns.
@@ -249,7 +249,7 @@ func (p Patterns) Match(u weburl.URL) bool {
 	return false
 }
 
-// matchBelow looks up a host, and then each domain above it.
+// matchBelow looks up a host, and then each of its parent domains.
 func (p Patterns) matchBelow(host string) bool {
 	for len(p.below) > 0 {
 		if _, ok := p.below[host]; ok {

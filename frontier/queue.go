@@ -2,7 +2,7 @@ package frontier
 
 import "freshet/weburl"
 
-// Kind says which of its site's two queues a page is in.
+// Kind names one of a site's two queues.
 type Kind uint8
 
 const (
@@ -18,8 +18,8 @@ func (k Kind) String() string {
 	return "new"
 }
 
-// Key is a page's place in a queue: smaller first, by Order and then by Arrival. No two pages of one
-// queue have the same key. The zero Key stands before all others and is no page's.
+// Key is a page's place in a queue: the smallest is first, by Order and then by Arrival. No two pages of a queue have
+// the same key. The zero Key is before all others and belongs to no page.
 type Key struct {
 	Order   uint64 // for a new page the result of Ordering.PageOrder; for a due page its due time in unix ns
 	Arrival uint64 // order of discovery; at least 1
@@ -37,11 +37,11 @@ type Entry struct {
 	Cash        float64 // importance that links have carried to the page; 0 if the ordering does not use it
 }
 
-// Queues reads the queues of all sites, wherever they are kept. The frontier calls it only from
-// within its own methods.
+// Queues reads the queues of all sites, from wherever they are kept. The frontier calls it only from within its own
+// methods.
 type Queues interface {
-	// Read appends to dst up to n entries of a site's queue, in order, from the first whose key is strictly after the
-	// given one. Fewer than n entries mean that there are no more. An entry stays in its queue until the outcome of
-	// its page is stored.
+	// Read appends to dst up to n entries of a site's queue, in order, starting with the first key strictly after
+	// after. Fewer than n entries mean that there are no more. An entry stays in its queue until the outcome of its
+	// page is stored.
 	Read(dst []Entry, site weburl.Site, kind Kind, after Key, n int) ([]Entry, error)
 }

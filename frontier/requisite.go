@@ -8,23 +8,23 @@ import (
 	"freshet/weburl"
 )
 
-// Requisites says which requisites belong to a crawl. A page needs them to be shown: style sheets, scripts, pictures,
-// fonts. Links of weburl.RelEmbed lead to them.
+// Requisites are the kinds of requisites that belong to a crawl. A requisite is what a browser needs to show a page:
+// style sheets, scripts, pictures, fonts. Links of weburl.RelEmbed lead to requisites.
 type Requisites uint8
 
 // The zero value is the default.
 const (
-	SameSiteRequisites Requisites = iota // those on sites with pages in the crawl
+	SameSiteRequisites Requisites = iota // requisites on sites with pages in the crawl
 	NoRequisites
-	AllRequisites // those on any site
+	AllRequisites // requisites on any site
 )
 
 var requisitesNames = []string{SameSiteRequisites: "same-site", NoRequisites: "none", AllRequisites: "all"}
 
-// RequisitesNames returns what ParseRequisites takes, the least first.
+// RequisitesNames returns the names that ParseRequisites accepts, the least first.
 func RequisitesNames() []string { return []string{"none", "same-site", "all"} }
 
-// ParseRequisites returns the requisites of that name.
+// ParseRequisites returns the requisites with that name.
 func ParseRequisites(name string) (Requisites, error) {
 	if i := slices.Index(requisitesNames, name); i >= 0 {
 		return Requisites(i), nil
@@ -32,11 +32,11 @@ func ParseRequisites(name string) (Requisites, error) {
 	return 0, fmt.Errorf("frontier: no requisites %q: want one of %s", name, strings.Join(RequisitesNames(), ", "))
 }
 
-// String returns the name.
+// String returns the name that ParseRequisites accepts.
 func (q Requisites) String() string { return requisitesNames[q] }
 
 // AdmitRequisite reports whether u belongs to the crawl as a requisite, and if not, why. A URL that a pattern refuses
-// does not.
+// does not belong to it.
 func (r *Rules) AdmitRequisite(q Requisites, scope Scope, u weburl.URL) (reason Reason, ok bool) {
 	if reason, refused := r.Refuse(u); refused {
 		return reason, false

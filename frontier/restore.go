@@ -12,9 +12,9 @@ type SiteInfo struct {
 	Site               weburl.Site
 	New, Due           int       // pages in the stored queues
 	FirstNew, FirstDue Key       // first keys of the queues, or lower bounds; zero: not known, then Read finds them
-	Cash               float64   // of the new pages together
-	RobotsUntil        time.Time // until when its robots.txt is valid; zero: it has to be fetched
-	RobotsRetry        time.Time // when to try robots.txt again, which could not be fetched; zero: it could
+	Cash               float64   // total of the new pages
+	RobotsUntil        time.Time // until when its robots.txt is valid; zero: it must be fetched
+	RobotsRetry        time.Time // when to try an unreachable robots.txt again; zero: it was reachable
 	RobotsWatched      bool      // see WatchRobots
 	CrawlDelay         time.Duration
 	Paused             bool // see Pause
@@ -24,10 +24,10 @@ type SiteInfo struct {
 // Restore adds a site as the store has it, from an earlier run or just discovered. It panics if the frontier holds the
 // site already.
 //
-// A gate's times are wall times. If the clock was set back since they were stored, so that now is
-// before the last answer's end, the host waits from now as long as it was to wait from that end. So
-// a step of the clock never makes a wait longer, and a step back never shorter. A host that was Taken waits as long
-// from then on, unless that wait is over by any clock, and its own interval at least. O(log hosts).
+// The times of a gate are wall times. If the clock was set back since they were stored, now may be before the end of
+// the last answer. The host then waits, from now, as long as it would have waited from that end. So a step of the clock
+// never lengthens a wait, and a step back never shortens it. A host that was Taken waits as long from the time it was
+// taken, unless that wait is over by any clock, but at least its own interval. O(log hosts).
 func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	t := f.tick(now)
 	if f.sites[i.Site] != nil {
@@ -53,14 +53,14 @@ func (f *Frontier) restoreQueue(s *site, k Kind, n int, head Key, cash float64) 
 	}
 }
 
-// AfterStop makes every address that is not met yet wait its AddressDelay from now, because requests of an earlier
-// run to addresses are not stored. O(1).
+// AfterStop makes every address that the frontier has not met yet wait its AddressDelay from now, because the store
+// does not record an earlier run's requests to addresses. O(1).
 func (f *Frontier) AfterStop(now time.Time) {
 	f.addressFloor = f.tick(now).after(f.options.AddressDelay)
 }
 
-// AfterUncleanStop makes every host wait out its own interval from now, also hosts that are met later: a request may
-// have been in flight when the last run was cut off. O(hosts × log hosts).
+// AfterUncleanStop makes every host wait its own interval from now, including hosts that the frontier meets later. A
+// request may have been in flight when the last run was cut off. O(hosts × log hosts).
 func (f *Frontier) AfterUncleanStop(now time.Time) {
 	f.cutOff = f.tick(now)
 	for _, h := range f.hosts {
@@ -69,7 +69,7 @@ func (f *Frontier) AfterUncleanStop(now time.Time) {
 	}
 }
 
-// reopen takes over a host's stored gate.
+// reopen applies a host's stored gate.
 func (f *Frontier) reopen(h *host, g Gate, now instant) {
 	h.reopen(g, now, 0)
 	if taken := f.taken(h); taken != 0 {
@@ -78,7 +78,7 @@ func (f *Frontier) reopen(h *host, g Gate, now instant) {
 	f.holdOff(h)
 }
 
-// taken returns when a host came here from another frontier, 0 if it did not.
+// taken returns when a host came here from another frontier, or 0 if it did not.
 func (f *Frontier) taken(h *host) instant {
 	if f.options.Taken == nil {
 		return 0
@@ -86,7 +86,8 @@ func (f *Frontier) taken(h *host) instant {
 	return at(f.options.Taken(h.name))
 }
 
-// holdOff makes a host wait out its own interval from when it came here, if it may have been asked until then.
+// holdOff makes a host wait its own interval from when it came here, if the other frontier may have asked it until
+// then.
 func (f *Frontier) holdOff(h *host) {
 	from := max(f.cutOff, f.taken(h))
 	if from == 0 {
@@ -98,6 +99,6 @@ func (f *Frontier) holdOff(h *host) {
 	}
 }
 
-// MayStopClean reports whether the stored gates hold every wait that the next run must know of. They do not hold the
-// waits after AfterUncleanStop and after an Unheard request. While one of these lasts, a stop counts as unclean.
+// MayStopClean reports whether the stored gates hold every wait that the next run must know. They do not hold the waits
+// after AfterUncleanStop and after an Unheard request. While such a wait lasts, a stop counts as unclean.
 func (f *Frontier) MayStopClean(now time.Time) bool { return f.tick(now) >= f.unsure }

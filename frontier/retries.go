@@ -7,15 +7,15 @@ import (
 	"freshet/weburl"
 )
 
-// Retries say when a page that could not be fetched is requested again.
+// Retries configures when a page that could not be fetched is requested again.
 type Retries struct {
-	Most  int           // after a failure
-	First time.Duration // the wait before the first; each further one is twice as long, up to a day
+	Most  int           // maximum number of retries after a failure
+	First time.Duration // wait before the first retry; each further wait is twice as long, up to a day
 }
 
-// Wait returns how long to wait after a failure; failures is the number of those before it in a row. It adds up to a
-// quarter, which depends on the page, so that pages that failed together do not come back together. ok is false if
-// the page is not requested again.
+// Wait returns how long to wait after a failure; failures is the number of failures in a row before it. Wait adds up to
+// a quarter, by a hash of the page, so that pages that failed together come back at different times. ok is false if the
+// page is not requested again.
 func (r Retries) Wait(page weburl.Fingerprint, failures int) (wait time.Duration, ok bool) {
 	if failures >= r.Most {
 		return 0, false

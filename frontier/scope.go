@@ -20,12 +20,12 @@ type Scope interface {
 	Admit(u weburl.URL) (reason Reason, ok bool)
 	// HasSite reports whether pages of a site belong to the crawl.
 	HasSite(site weburl.Site) bool
-	// Digest returns a number that differs between scopes with different rules or sites.
+	// Digest returns a hash of the scope's rules and sites.
 	Digest() uint64
 }
 
-// ParseScope returns an empty scope of that name: "page" (the seeds alone), "site" (the seeds' sites),
-// "domain" (the seeds' registrable domains) or "any" (every URL).
+// ParseScope returns an empty scope with that name: "page" (the seeds only), "site" (the seeds' sites), "domain" (the
+// seeds' registrable domains) or "any" (every URL).
 func ParseScope(name string) (Scope, error) {
 	switch name {
 	case "page":
@@ -40,7 +40,7 @@ func ParseScope(name string) (Scope, error) {
 	return nil, fmt.Errorf("frontier: no scope is named %q: want page, site, domain or any", name)
 }
 
-// pageScope admits the seeds alone.
+// pageScope admits the seeds only.
 type pageScope struct {
 	siteScope
 	pages map[weburl.URL]struct{}
@@ -56,7 +56,7 @@ func (s pageScope) Admit(u weburl.URL) (Reason, bool) {
 	return outside(ok)
 }
 
-// Digest is the same for all: only seeds belong to the crawl, and the store knows them from earlier runs.
+// Digest is the same for all seeds: only they belong to the crawl, and the store knows them from earlier runs.
 func (s pageScope) Digest() uint64 { return digest("page") }
 
 type siteScope map[weburl.Site]struct{}
@@ -96,10 +96,10 @@ func (anyScope) HasSite(weburl.Site) bool        { return true }
 
 func (anyScope) Digest() uint64 { return digest("any") }
 
-// digest returns a number for a text.
+// digest returns a hash of a text.
 func digest(text string) uint64 { return xxh3.HashString(text) }
 
-// digestOf returns a number for a set of texts, whatever their order.
+// digestOf returns a hash of a set of texts. It does not depend on their order.
 func digestOf[T ~string](texts iter.Seq[T]) (sum uint64) {
 	for text := range texts {
 		sum += digest(string(text))
@@ -114,8 +114,8 @@ func outside(ok bool) (Reason, bool) {
 	return OutOfScope, false
 }
 
-// Rules are an operator's rules beyond the scope: which URLs belong to the crawl too, which do not, and whose owners
-// have opted out. If several match a URL, OptOut wins over Exclude, Exclude over Include, and Include over the scope.
+// Rules are an operator's additions to the scope: URLs to include, URLs to exclude, and URLs whose owners have opted
+// out. If several rules match a URL, OptOut wins over Exclude, Exclude over Include, and Include over the scope.
 type Rules struct {
 	Include, Exclude, OptOut Patterns
 }

@@ -7,7 +7,7 @@ import (
 	"freshet/weburl"
 )
 
-// site is a site with its two queues. Nothing in it grows with the number of queued pages.
+// site is a site with its two queues. No part of it grows with the number of queued pages.
 type site struct {
 	name       weburl.Site
 	host       *host
@@ -16,7 +16,7 @@ type site struct {
 	taken      []taken // handed out and not yet Committed or Returned: few
 	cash       float64 // of the new pages
 	robots     instant // until when robots.txt is valid
-	retry      instant // when to try robots.txt again, which could not be fetched: nothing is fetched before
+	retry      instant // when to try an unreachable robots.txt again; no request before
 	failures   int32   // times in a row that robots.txt could not be fetched
 	shelved    bool    // see RobotsUnreachable
 	watched    bool    // see WatchRobots
@@ -49,8 +49,8 @@ func (s *site) takenAt(fp weburl.Fingerprint, k Kind) int {
 	return slices.IndexFunc(s.taken, func(t taken) bool { return t.fingerprint == fp && t.kind == k })
 }
 
-// untake forgets that a page is handed out. It reports whether the page was handed out and is still in its stored
-// queue.
+// untake records that a page is no longer handed out. It reports whether the page was handed out and is still in its
+// stored queue.
 func (s *site) untake(fp weburl.Fingerprint, k Kind) bool {
 	i := s.takenAt(fp, k)
 	if i < 0 {
@@ -65,10 +65,10 @@ func (s *site) untake(fp weburl.Fingerprint, k Kind) bool {
 	return stored
 }
 
-// opens returns the first instant, not before from, at which the site lets a page be fetched; its host may not.
+// opens returns the first instant, not before from, at which the site may be requested; its host may still be shut.
 func (s *site) opens(from instant) instant { return s.admits(max(from, s.retry)) }
 
-// admits returns the first instant, not before from, at which the operator's rules let the site be asked.
+// admits returns the first instant, not before from, at which the operator's rules allow a request to the site.
 func (s *site) admits(from instant) instant {
 	if s.paused {
 		return never
@@ -76,8 +76,8 @@ func (s *site) admits(from instant) instant {
 	return s.manners.opens(from)
 }
 
-// readyAt returns when, at now or later, the site's first new and first due page may be fetched if its
-// host is open from opens on; never if there is none.
+// readyAt returns when, not before now, the site's first new page and its first due page may be fetched if its host is
+// open from opens. A kind without pages returns never.
 func (s *site) readyAt(opens, now instant) (fresh, due instant) {
 	fresh, due = never, never
 	if opens = max(opens, now); opens != never {
@@ -95,14 +95,14 @@ func (s *site) readyAt(opens, now instant) (fresh, due instant) {
 	return fresh, due
 }
 
-// state is what an Ordering may know of the site.
+// state returns what an Ordering may know of the site.
 func (s *site) state() SiteState {
 	top, _ := s.fresh.top()
 	return SiteState{Queued: s.fresh.length(), Top: top, Cash: s.cash}
 }
 
-// dueKey ranks the site among those with due pages: by its first one or, where it is only watched, by
-// the time from which its robots.txt is asked for.
+// dueKey ranks the site among those with due pages. It is the key of the first one. If the site is only watched, it is
+// the time at which its robots.txt is requested.
 func (s *site) dueKey() Key {
 	k, ok := s.due.top()
 	if !ok {
@@ -111,14 +111,14 @@ func (s *site) dueKey() Key {
 	return k
 }
 
-// isEmpty reports whether no page of the site waits or is handed out.
+// isEmpty reports whether no page of the site is queued or handed out.
 func (s *site) isEmpty() bool {
 	return s.fresh.length() == 0 && s.due.length() == 0 && len(s.taken) == 0
 }
 
-// account updates the counts after n pages with that cash in all came to a window's queue or, for negative n, left
-// it. The calls may lag behind what was read. So pages in memory count even before the call for them, and the count
-// is 0 if there are none in memory and the store has no more.
+// account updates the counts after n pages, with this cash in total, joined a window's queue or, for negative n, left
+// it. Calls may lag behind what was read. So pages in memory count before their call, and the count is 0 if neither
+// memory nor the store has any.
 func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
 	w := s.window(k)
 	count := max(w.count+n, len(w.entries))
@@ -133,12 +133,12 @@ func (f *Frontier) account(s *site, k Kind, n int, cash float64) {
 	if k == KindNew {
 		s.cash += cash
 		if count == 0 {
-			s.cash = 0 // leaves no rounding error
+			s.cash = 0 // removes the rounding error
 		}
 	}
 }
 
-// enter puts a new entry into its window, unless it was read or even handed out before.
+// enter puts a new entry into its window, unless it was already read or handed out.
 func (f *Frontier) enter(s *site, k Kind, e Entry) {
 	if i := s.takenAt(e.Fingerprint, k); i >= 0 {
 		s.taken[i].gone = false
@@ -147,16 +147,16 @@ func (f *Frontier) enter(s *site, k Kind, e Entry) {
 	}
 }
 
-// leave takes out an entry that is not handed out.
+// leave removes an entry that is not handed out.
 func (f *Frontier) leave(s *site, k Kind, e Entry) {
 	w := s.window(k)
 	if w.drop(e.Key) || w.extends() {
-		w.head = Key{} // it may have been this entry's
+		w.head = Key{} // it may have been this entry's key
 		f.account(s, k, -1, -e.Cash)
 	}
 }
 
-// settle reads the first entries of a queue that is known only to have some.
+// settle reads the first entries of a queue if only their existence is known.
 func (f *Frontier) settle(s *site, k Kind) {
 	if k == KindDue && s.due == nil {
 		return

@@ -7,9 +7,9 @@ import (
 	"freshet/weburl"
 )
 
-// Reload applies other options, except for Taken and the ordering: the queues are sorted by it already. A longer delay
-// counts from a host's last answer on; a shorter one from its next. O(hosts × log hosts). The error is that of
-// Options.Validate, and nothing has changed then.
+// Reload applies other options, except Taken and the ordering, by which the queues are sorted already. A longer delay
+// counts from a host's last answer, a shorter one from its next. Reload returns the error of Options.Validate; then no
+// option has changed. O(hosts × log hosts).
 func (f *Frontier) Reload(o Options, now time.Time) error {
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("frontier: reload: %w", err)
@@ -32,14 +32,14 @@ func (f *Frontier) Reload(o Options, now time.Time) error {
 	return nil
 }
 
-// SetDiscoveryShare sets what Options.DiscoveryShare says, from now on. It is from 0 to 1.
+// SetDiscoveryShare changes Options.DiscoveryShare to share, in [0, 1].
 func (f *Frontier) SetDiscoveryShare(share float64) { f.share = int(share*whole + 0.5) }
 
 // PauseAll stops handing out pages, or resumes it.
 func (f *Frontier) PauseAll(paused bool) { f.paused = paused }
 
-// Pause keeps a site from being asked, or lets it be asked again. A request in flight is not stopped. It does nothing
-// if the site is not held: Restore reads the pause from the store. O(log hosts).
+// Pause stops or resumes requests to a site. A request in flight goes on. Pause does nothing if the site is not held:
+// Restore reads the pause from the store. O(log hosts).
 func (f *Frontier) Pause(site weburl.Site, paused bool, now time.Time) {
 	t := f.tick(now)
 	s := f.sites[site]
@@ -50,8 +50,8 @@ func (f *Frontier) Pause(site weburl.Site, paused bool, now time.Time) {
 	f.changed(s, t)
 }
 
-// Block keeps a host from being asked until then, for ever if until is zero, and returns the gate to
-// store. A request in flight is not stopped.
+// Block stops requests to a host until until, or forever if until is zero, and returns the gate to store. A request in
+// flight goes on.
 func (f *Frontier) Block(host string, until, now time.Time) Gate {
 	if until.IsZero() {
 		return f.setBlocked(host, never, now)
@@ -60,7 +60,7 @@ func (f *Frontier) Block(host string, until, now time.Time) Gate {
 }
 
 // Reopen applies the stored gate of a host that is not held, as Restore does, so that Block and Unblock keep the rest
-// of it.
+// of the gate.
 func (f *Frontier) Reopen(host string, g Gate, now time.Time) {
 	t := f.tick(now)
 	if host = weburl.HostName(host); f.hosts[host] == nil {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// How often a path may repeat a name. Trees of documentation repeat the name of a directory (foo/foo/foo.html), so
-// that two or three in a row are common. A relative link that leads into itself adds one with every page.
+// How often a path may repeat a name. Trees of documentation repeat the name of a directory (foo/foo/foo.html), so two
+// or three in a row are common. A relative link that resolves below its own page adds one with every page.
 const (
 	maxSame   = 3 // directories of one name in a path, wherever they stand
 	maxBlocks = 2 // the same two or more directories, one after the other
 )
 
-// repeats reports whether a path goes around in a circle: more than maxSame of its directories have one name, or a
-// run of two or more directories occurs more than maxBlocks times in a row. The last segment, the page's own name,
-// does not count, and names of digits alone only as part of a run with others: identifiers and dates repeat by
-// chance.
+// repeats reports whether a path repeats itself: more than maxSame of its directories have one name, or a run of two or
+// more directories occurs more than maxBlocks times in a row. The last segment, the page's own name, does not count.
+// Names of digits alone, such as identifiers and dates, repeat by chance, so they count only as part of a run with
+// others.
 func repeats(path string) bool {
 	directories := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	directories = directories[:len(directories)-1]
@@ -41,8 +41,8 @@ func count(names []string, name string) (n int) {
 	return n
 }
 
-// hasRun reports whether a block of that many names, not all of them numbers, occurs more than maxBlocks times in a
-// row. That is the case if at least maxBlocks times length names in a row each equal the name length places before.
+// hasRun reports whether a block of length names, not all of them numbers, occurs more than maxBlocks times in a row.
+// That is so if at least maxBlocks × length names in a row each equal the name length places before.
 func hasRun(names []string, length int) bool {
 	same, words := 0, 0
 	for i := length; i < len(names); i++ {
@@ -61,8 +61,8 @@ func hasRun(names []string, length int) bool {
 	return false
 }
 
-// Calendars link from every month to the next and the previous one, for ever. Pages for the years between these two
-// are admitted.
+// Calendars link from every month to the next and the previous one, forever. Pages for the years between these two are
+// admitted.
 const (
 	firstYear   = 1990 // hardly any site has pages about earlier years
 	futureYears = 2    // years that calendars are filled in advance
@@ -79,7 +79,7 @@ func isEndlessCalendar(path, query string, thisYear int) bool {
 	return far(dashedDate(last)) || far(pathDate(segments)) || query != "" && far(queryDate(query))
 }
 
-// dashedDate returns the year of "2031-05" or "2031-05-17", or 0.
+// dashedDate returns the year of "2031-05" or "2031-05-17", or 0 for other texts.
 func dashedDate(text string) int {
 	parts := strings.Split(text, "-")
 	if len(parts) == 3 && !inRange(parts[2], 2, 1, 31) {

@@ -6,13 +6,12 @@ import (
 	"freshet/weburl"
 )
 
-// windowSize is the most entries of one stored queue in memory, and the size of a read. It is large enough that reads
-// are rare compared with fetches, and small enough that 50,000 sites need little memory.
+// windowSize is the maximum number of entries of one stored queue in memory, and the size of a read. It is large enough
+// that reads are rare compared with fetches, and small enough that 50,000 sites need little memory.
 const windowSize = 8
 
-// window is the part of a stored queue that is in memory. Of the entries the frontier has been told
-// of, those with a key up to the cursor are in entries or handed out; those beyond are in the store
-// alone.
+// window is the part of a stored queue that is in memory. The entries with keys up to the cursor are in entries or
+// handed out. Entries beyond the cursor are only in the store.
 type window struct {
 	entries []Entry // sorted
 	cursor  Key
@@ -21,7 +20,7 @@ type window struct {
 	more    bool // whether there may be entries beyond the cursor
 }
 
-// top returns the key of the first entry, or a lower bound of it if nothing has been read yet.
+// top returns the key of the first entry, or a lower bound of it if no entry has been read yet.
 func (w *window) top() (Key, bool) {
 	switch {
 	case w == nil:
@@ -32,8 +31,8 @@ func (w *window) top() (Key, bool) {
 	return w.head, w.more
 }
 
-// place puts an entry of the store where it belongs: in memory or beyond the cursor. It reports whether the entry was
-// not in memory before.
+// place adds an entry of the store, in memory or beyond the cursor. It reports whether the entry was not in memory
+// before.
 func (w *window) place(e Entry) bool {
 	i, found := find(w.entries, e.Key)
 	switch {
@@ -64,7 +63,7 @@ func (w *window) trim() {
 	}
 }
 
-// drop removes the entry with that key from memory and reports whether it was there.
+// drop removes the entry with key k from memory and reports whether it was there.
 func (w *window) drop(k Key) bool {
 	i, found := find(w.entries, k)
 	if found {
@@ -73,8 +72,8 @@ func (w *window) drop(k Key) bool {
 	return found
 }
 
-// fill reads until there is an entry in memory or no more in the store. It omits entries for which skip is true. read
-// appends the next windowSize entries after a key.
+// fill reads until there is an entry in memory or the store has no more. It omits entries for which skip returns true.
+// read appends the next windowSize entries after a key.
 func (w *window) fill(read func(after Key) ([]Entry, error), skip func(weburl.Fingerprint) bool) error {
 	w.head = Key{}
 	for w.more && len(w.entries) == 0 {
@@ -94,7 +93,7 @@ func (w *window) fill(read func(after Key) ([]Entry, error), skip func(weburl.Fi
 	return nil
 }
 
-// rewind leaves all entries to the store.
+// rewind removes all entries from memory; the store still has them.
 func (w *window) rewind() {
 	w.entries, w.cursor, w.head, w.more = nil, Key{}, Key{}, true
 }
@@ -102,7 +101,7 @@ func (w *window) rewind() {
 // extends reports whether the queue may have entries beyond those in memory.
 func (w *window) extends() bool { return w.more || w.count > len(w.entries) }
 
-// pop removes the first entry in memory; there must be one.
+// pop removes and returns the first entry in memory. There must be one.
 func (w *window) pop() Entry {
 	e := w.entries[0]
 	w.entries = slices.Delete(w.entries, 0, 1)
@@ -112,7 +111,7 @@ func (w *window) pop() Entry {
 	return e
 }
 
-// length returns how many entries wait.
+// length returns the number of queued entries.
 func (w *window) length() int {
 	if w == nil {
 		return 0
