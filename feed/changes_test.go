@@ -15,6 +15,7 @@ import (
 	"freshet/clock"
 	"freshet/feed"
 	"freshet/internal/crawled"
+	"freshet/weburl"
 )
 
 // changesOf serves the change feed of a world.
@@ -209,4 +210,35 @@ func FuzzParseCursor(f *testing.F) {
 			t.Errorf("%q is %s, and that is %s, %v", text, place, again, err)
 		}
 	})
+}
+
+// TestSiteBesideOthers holds that a reader of one site has it all when it says that there is no more, however many
+// entries of other sites in the partition come first.
+func TestSiteBesideOthers(t *testing.T) {
+	const sites, pages = 5, 3 // two of the sites are in one of the four partitions
+	w := crawled.New(t, sites, pages)
+	for i := range sites {
+		u, err := weburl.Parse(crawled.URL(i, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader, err := feed.NewReader(w.Store(), feed.Start, u.Site())
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		for {
+			entries, err := reader.Next(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(entries) == 0 {
+				break
+			}
+			read += len(entries)
+		}
+		if read != pages {
+			t.Errorf("%s: %d entries, want %d", u.Site(), read, pages)
+		}
+	}
 }

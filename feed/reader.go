@@ -90,8 +90,7 @@ func (r *Reader) Place() Place { return Place{r.Cursor(), slices.Clone(r.floor)}
 // ends of pages before they were read.
 func (r *Reader) Next(n int) (entries []Entry, err error) {
 	for range r.parts {
-		p := r.parts[r.turn]
-		entries, err = r.read(entries, p, n-len(entries))
+		entries, err = r.read(entries, r.parts[r.turn], n)
 		if err != nil || len(entries) >= n {
 			return entries, err
 		}
@@ -100,25 +99,32 @@ func (r *Reader) Next(n int) (entries []Entry, err error) {
 	return entries, nil
 }
 
+// read adds entries of a partition until there are n, or no more. Those of other sites do not count.
 func (r *Reader) read(entries []Entry, p weburl.Partition, n int) ([]Entry, error) {
-	before, err := r.store.Counters(p)
-	if err != nil || before.Records == r.at[p] {
-		return entries, err
-	}
-	changes, err := r.store.Changes(p, r.at[p], n)
-	if err != nil {
-		return entries, err
-	}
-	if err := r.within(p); err != nil {
-		return entries, err
-	}
-	for _, c := range changes {
-		if r.at[p] = c.Record; r.site == "" || c.URL.Site() == r.site {
-			entries = append(entries, Entry{p, c})
+	for len(entries) < n {
+		before, err := r.store.Counters(p)
+		if err != nil || before.Records == r.at[p] {
+			return entries, err
 		}
-	}
-	if len(changes) < n { // that was all up to then
-		r.at[p] = max(r.at[p], before.Records)
+		changes, err := r.store.Changes(p, r.at[p], n)
+		if err != nil {
+			return entries, err
+		}
+		if err := r.within(p); err != nil {
+			return entries, err
+		}
+		for _, c := range changes {
+			if r.at[p] = c.Record; r.site == "" || c.URL.Site() == r.site {
+				entries = append(entries, Entry{p, c})
+			}
+			if len(entries) == n {
+				return entries, nil
+			}
+		}
+		if len(changes) < n { // that was all up to then
+			r.at[p] = max(r.at[p], before.Records)
+			return entries, nil
+		}
 	}
 	return entries, nil
 }
