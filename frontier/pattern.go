@@ -11,13 +11,13 @@ import (
 
 // Pattern matches URLs. Its text has one of these forms:
 //
-//   - every URL
-//     example.org                  URLs of a host
-//     .example.org                 URLs of a host and of all its subdomains
-//     https://example.org:8443     URLs of a site
-//     https://example.org/docs/    URLs with this prefix
-//     (org,example,)/docs/         URLs whose SURT, without "www." and scheme, has this prefix
-//     ~/print\?|[?&]session=       URLs in which the regular expression (RE2) matches
+//	example.org                  URLs of a host
+//	.example.org                 URLs of a host and of all its subdomains
+//	https://example.org:8443     URLs of a site
+//	https://example.org/docs/    URLs with this prefix
+//	(org,example,)/docs/         URLs whose SURT, without "www." and scheme, has this prefix
+//	~/print\?|[?&]session=       URLs in which the regular expression (RE2) matches
+//	*                            every URL
 //
 // A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", matches subdomains
 // too.
