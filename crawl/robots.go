@@ -163,7 +163,9 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 		s.nobody++
 	}
 	t.record = e.Robots.Record
-	t.record.Expires, t.record.TDMRep = unix(v.Until), t.isTDMRep()
+	if t.record.TDMRep = t.isTDMRep(); !v.Until.IsZero() {
+		t.record.Expires = unix(s.front.RobotsUntil(t.page.Site))
+	}
 	switch {
 	case v.Fresh && t.record.TDMRep:
 		t.record.KeepTDMRep, t.record.Body = true, slices.Clone(e.Robots.Body[:min(len(e.Robots.Body), robots.MaxTDMRep)])

@@ -38,8 +38,8 @@ func (f *Frontier) those(which func(weburl.Site) bool) []*site {
 }
 
 // Forget drops the held sites for which which returns true, because another frontier has their pages from now on. It
-// also drops hosts that have no other sites, and returns their gates. It panics if a page of a dropped site is in
-// flight. O(sites).
+// also drops hosts that have no other sites, and returns their gates, and hosts that are held for a Block alone. It
+// panics if a page of a dropped site is in flight. O(sites + hosts).
 func (f *Frontier) Forget(which func(weburl.Site) bool, now time.Time) []HostGate {
 	t := f.tick(now)
 	var gates []HostGate
@@ -61,12 +61,13 @@ func (f *Frontier) Forget(which func(weburl.Site) bool, now time.Time) []HostGat
 			f.drop(h)
 			continue
 		}
-		h.delay, h.crawlDelay = 0, 0
-		for _, other := range h.sites {
-			h.delay = max(h.delay, other.manners.interval(f.options.Delay))
-			h.crawlDelay = max(h.crawlDelay, other.crawlDelay)
-		}
+		f.slow(h)
 		f.update(h, t)
+	}
+	for name, h := range f.hosts {
+		if len(h.sites) == 0 && which(weburl.Site("http://"+name)) {
+			f.drop(h) // its gate is stored: no request has changed it
+		}
 	}
 	return gates
 }

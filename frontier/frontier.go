@@ -30,6 +30,7 @@ type Frontier struct {
 	cutOff       instant // when the first run after an unclean stop began; 0: the last run ended clean
 	unsure       instant // end of the waits that no stored gate records
 	sweepAt      int     // number of hosts at which sweep runs
+	leftAt       int     // number of addresses at which those are dropped that no host has
 	queued       [2]int  // pages by Kind
 	shelved      int     // of queued: of sites whose robots.txt is unreachable
 	hostsIn      [numStates]int
@@ -52,6 +53,7 @@ func New(o Options, q Queues) (*Frontier, error) {
 		hosts:     make(map[string]*host),
 		addresses: make(map[netip.Addr]*address),
 		sweepAt:   minSweep,
+		leftAt:    minSweep,
 	}
 	f.SetDiscoveryShare(o.DiscoveryShare)
 	f.heaps[freshHeap] = heap{slot: freshHeap, less: firstByPriority}
@@ -162,12 +164,21 @@ func (f *Frontier) RobotsDone(site weburl.Site, until time.Time, crawlDelay time
 	f.update(s.host, t)
 }
 
-// cover makes a robots.txt that was just fetched valid for at least an hour after its host's gate opens. Otherwise,
-// with a very long Crawl-delay, no page would ever have its turn.
+// cover makes a robots.txt that was just fetched valid for at least an hour after its host's gate opens, in the site's
+// hours. Otherwise, with a very long Crawl-delay, no page would ever have its turn.
 func (s *site) cover(now instant) {
 	if s.robots > now && s.host.next >= s.robots {
-		s.robots = s.host.next.after(time.Hour)
+		s.robots = s.manners.opens(s.host.next).after(time.Hour)
 	}
+}
+
+// RobotsUntil returns until when the site's robots.txt is valid, or zero if it must be fetched. The caller stores it in
+// one record with the gate from Done, so that the next run does not ask for robots.txt again in place of a page.
+func (f *Frontier) RobotsUntil(site weburl.Site) time.Time {
+	if s := f.sites[site]; s != nil {
+		return s.robots.time()
+	}
+	return time.Time{}
 }
 
 // RobotsUnreachable records that the site's robots.txt could not be fetched (no answer, or a 5xx). No request goes to
@@ -207,20 +218,5 @@ func (f *Frontier) WatchRobots(site weburl.Site, now time.Time) {
 	if s := f.lookup(site, t); !s.watched {
 		s.watched = true
 		f.update(s.host, t)
-	}
-}
-
-// slow applies the longest Crawl-delay of a host's sites, counted from the host's last answer.
-func (f *Frontier) slow(h *host) {
-	h.crawlDelay = 0
-	for _, s := range h.sites {
-		h.crawlDelay = max(h.crawlDelay, s.crawlDelay)
-	}
-	if h.crawlDelay > 0 {
-		h.open = nil
-		h.interval = max(h.interval, h.crawlDelay)
-		if h.end > 0 {
-			h.next = max(h.next, h.end.after(h.crawlDelay))
-		}
 	}
 }

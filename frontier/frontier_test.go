@@ -77,7 +77,7 @@ func TestRestoreClamps(t *testing.T) {
 		{"set back a little", Gate{End: sec(0), Next: sec(60)}, sec(-1), sec(59)},
 		{"back-off", Gate{End: sec(0), Next: sec(3600), Interval: time.Minute}, sec(0), sec(3600)},
 		{"absurd", Gate{End: sec(0), Next: sec(math.MaxInt32)}, sec(0), sec(0).Add(MaxCrawlDelay)},
-		{"next before end", Gate{End: sec(60), Next: sec(0)}, sec(0), sec(0)},
+		{"next before end", Gate{End: sec(60), Next: sec(0)}, sec(0), sec(1)},
 		{"blocked", Gate{End: sec(0), Next: sec(1), Blocked: sec(100)}, sec(0), sec(100)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -301,6 +301,31 @@ func TestAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestAddressesAreForgotten holds that a host which has another address at each request takes no more and more memory.
+func TestAddressesAreForgotten(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	q := &MemoryQueues{}
+	f, _ := New(Options{AddressDelay: time.Second}, q)
+	f.RobotsDone("http://a.example", now.AddDate(1, 0, 0), 0, now)
+	for i := range 20 * minSweep {
+		e := Entry{Key: Key{0, uint64(i + 1)}, Fingerprint: weburl.Fingerprint(i + 1)}
+		q.Add("http://a.example", KindNew, e)
+		f.Discovered("http://a.example", []Entry{e}, now)
+		p, _, ok := f.Next(now)
+		if !ok {
+			t.Fatal("nothing")
+		}
+		f.Bind(p, netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
+		f.Done(p, Answer{}, now)
+		q.Remove(p.Site, KindNew, e.Key)
+		f.Committed(p)
+		now = now.Add(time.Second)
+	}
+	if got := len(f.addresses); got > minSweep {
+		t.Errorf("%d addresses are remembered", got)
+	}
 }
 
 // TestReadsPastWhatIsHandedOut hands out a page and then adds pages ahead of it, before it is committed. The window

@@ -88,20 +88,36 @@ func (f *Frontier) lookup(name weburl.Site, now instant) *site {
 	s := &site{name: name, host: h}
 	h.sites = append(h.sites, s)
 	f.sites[name] = s
-	f.setManners(h, s)
+	f.setManners(s)
+	f.slow(h)
 	return s
 }
 
-// setManners reads a site's manners from the options, and slows the host to the slowest of its sites.
-func (f *Frontier) setManners(h *host, s *site) {
+// setManners reads a site's manners from the options.
+func (f *Frontier) setManners(s *site) {
 	if f.options.Manners == nil {
 		s.manners = nil
 	} else {
 		s.manners = f.options.Manners(s.name)
 	}
-	h.delay = 0
-	for _, s := range h.sites {
-		h.delay = max(h.delay, s.manners.interval(f.options.Delay))
+}
+
+// slow makes a host as slow as the slowest of its sites requires, by its manners and its Crawl-delay. A longer wait
+// counts from the host's last answer on, a shorter one from its next.
+func (f *Frontier) slow(h *host) {
+	h.delay, h.crawlDelay = f.options.Delay, 0
+	for i, s := range h.sites {
+		if delay := s.manners.interval(f.options.Delay); i == 0 || delay > h.delay {
+			h.delay = delay
+		}
+		h.crawlDelay = max(h.crawlDelay, s.crawlDelay)
+	}
+	if h.crawlDelay > 0 {
+		h.open = nil
+		h.interval = max(h.interval, h.crawlDelay)
+	}
+	if h.end > 0 {
+		h.next = max(h.next, h.end.after(max(h.delay, h.crawlDelay)))
 	}
 }
 
@@ -132,11 +148,6 @@ func (f *Frontier) sweep(now instant) {
 		}
 		delete(f.hosts, name)
 		f.hostsIn[h.state]--
-	}
-	for addr, a := range f.addresses {
-		if a.hosts == 0 && a.flight == nil && a.next <= now {
-			delete(f.addresses, addr)
-		}
 	}
 	f.sweepAt = max(minSweep, 2*len(f.hosts))
 }
@@ -252,13 +263,27 @@ func (f *Frontier) bind(h *host, a *address) {
 	}
 }
 
-func (f *Frontier) lookupAddress(addr netip.Addr) *address {
+func (f *Frontier) lookupAddress(addr netip.Addr, now instant) *address {
 	a := f.addresses[addr]
 	if a == nil {
+		if len(f.addresses) >= f.leftAt {
+			f.dropAddresses(now)
+		}
 		a = &address{next: f.addressFloor}
 		f.addresses[addr] = a
 	}
 	return a
+}
+
+// dropAddresses drops the addresses that hosts have left and that nobody need wait for. A host may have another at each
+// request. It is called whenever the number of addresses has doubled since the last time, so it costs O(1) a new one.
+func (f *Frontier) dropAddresses(now instant) {
+	for addr, a := range f.addresses {
+		if a.hosts == 0 && a.flight == nil && a.next <= now {
+			delete(f.addresses, addr)
+		}
+	}
+	f.leftAt = max(minSweep, 2*len(f.addresses))
 }
 
 // release ends the host's booking of its address and wakes the hosts that waited for it.

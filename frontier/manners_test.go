@@ -122,6 +122,49 @@ func TestMeet(t *testing.T) {
 	}
 }
 
+// TestNeighbourSlows holds that a site which comes to a host has it wait as long as that site requires, from the host's
+// last answer on: by its manners, or by the Crawl-delay of its stored robots.txt.
+func TestNeighbourSlows(t *testing.T) {
+	slow := time.Minute
+	for name, info := range map[string]SiteInfo{
+		"manners":     {Site: "http://a.test:8080", New: 1},
+		"Crawl-delay": {Site: "https://a.test", New: 1, CrawlDelay: slow},
+	} {
+		f, queues, now := steered(t, map[weburl.Site]*Manners{"http://a.test:8080": {Delay: &slow}})
+		f.Pause("http://b.test", true, now)
+		if site, _ := turn(f, now); site != "http://a.test" {
+			t.Fatalf("%s: the first page is of %q, want http://a.test", name, site)
+		}
+		queues.add(info.Site, Entry{Key: Key{Arrival: 100}, Fingerprint: 100})
+		info.RobotsUntil = now.Add(1000 * time.Hour)
+		f.Restore(info, now)
+		if site, wake := turn(f, now.Add(time.Second)); site != "" || !wake.Equal(now.Add(slow)) {
+			t.Errorf("%s: %q is asked, or next at %v: want nothing before %v", name, site, wake, now.Add(slow))
+		}
+	}
+}
+
+// TestSlowInItsHours holds that a site gets to its pages whose wait takes longer than its hours and a robots.txt last.
+func TestSlowInItsHours(t *testing.T) {
+	wait := 30 * time.Hour
+	f, _, now := steered(t, map[weburl.Site]*Manners{"http://a.test": {Delay: &wait, Hours: mustHours(t, "11:00-12:00")}})
+	f.Pause("http://b.test", true, now)
+	f.AskRobots("http://a.test", now, now)
+	for range 10 {
+		p, wake, ok := f.Next(now)
+		switch {
+		case !ok:
+			now = wake
+			continue
+		case !p.Robots:
+			return
+		}
+		f.RobotsDone(p.Site, now.Add(24*time.Hour), 0, now)
+		f.Done(p, Answer{}, now)
+	}
+	t.Errorf("until %v robots.txt is asked for again and again, and no page", now)
+}
+
 // TestPausedIsNotClaimed holds that Reserve and Meet refuse a paused site.
 func TestPausedIsNotClaimed(t *testing.T) {
 	f, _, now := steered(t, nil)

@@ -214,7 +214,7 @@ func (f *Frontier) Bind(p Page, addr netip.Addr, now time.Time) (ok bool, until 
 	if f.options.AddressDelay == 0 {
 		return true, time.Time{}
 	}
-	if a := f.lookupAddress(addr.Unmap()); a != h.address {
+	if a := f.lookupAddress(addr.Unmap(), t); a != h.address {
 		f.release(h, t)
 		f.bind(h, a)
 	}

@@ -38,7 +38,6 @@ func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	s.retry = min(at(i.RobotsRetry), t.after(MaxRetryAfter))
 	s.crawlDelay = min(max(i.CrawlDelay, 0), MaxCrawlDelay)
 	s.paused, s.watched = i.Paused, i.RobotsWatched
-	s.host.crawlDelay = max(s.host.crawlDelay, s.crawlDelay)
 	f.reopen(s.host, i.Gate, t)
 	f.restoreQueue(s, KindNew, i.New, i.FirstNew, i.Cash)
 	f.restoreQueue(s, KindDue, i.Due, i.FirstDue, 0)
@@ -72,6 +71,7 @@ func (f *Frontier) AfterUncleanStop(now time.Time) {
 // reopen applies a host's stored gate.
 func (f *Frontier) reopen(h *host, g Gate, now instant) {
 	h.reopen(g, now, 0)
+	f.slow(h)
 	if taken := f.taken(h); taken != 0 {
 		h.reopen(g, taken, MostAstray)
 	}

@@ -20,13 +20,10 @@ func (f *Frontier) Reload(o Options, now time.Time) error {
 	f.SetDiscoveryShare(o.DiscoveryShare)
 	t := f.tick(now)
 	for _, h := range f.hosts {
-		h.delay = o.Delay
 		for _, s := range h.sites {
-			f.setManners(h, s)
+			f.setManners(s)
 		}
-		if h.end > 0 {
-			h.next = max(h.next, h.end.after(h.delay))
-		}
+		f.slow(h)
 		f.update(h, t)
 	}
 	return nil
