@@ -75,7 +75,7 @@ func (p *Plan) limitIn(c *contest, known map[int32]int, id ID, step float64) int
 		return place
 	}
 	place = -1
-	if rate := p.limit(p.learner.forest.sites[site].name()); rate < p.Budget {
+	if rate := p.limit(p.learner.forest.sites[site].name); rate < p.Budget {
 		place = len(c.limits)
 		c.limits = append(c.limits, int(math.Max(1, rate*p.horizon/step)))
 	}

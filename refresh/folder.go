@@ -2,11 +2,18 @@ package refresh
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
+	"github.com/zeebo/xxh3"
+
 	"freshet/change"
 )
+
+// levels is how many levels of folders are distinguished below a root. Deeper pages belong to the last one. So a site
+// with endless paths costs at most that many folders a page.
+const levels = 10
 
 // A folder is a node of a site's tree of paths; the root is the site. Pictures, styles and sitemaps are in a separate
 // tree, because their changes say nothing about those of pages.
@@ -24,7 +31,6 @@ type folder struct {
 
 // A group is a folder with enough pages to learn from together, or the root of a tree.
 type group struct {
-	name    string
 	id      ID            // among the groups of all sites
 	parent  *group        // the nearest group above; nil for a root
 	index   int           // in its site's groups; it never changes
@@ -43,6 +49,7 @@ type group struct {
 
 // A site is two trees of folders, with the visits to its pages.
 type site struct {
+	name   string
 	pages  []ID
 	groups []*group // in order of creation: that of its pages first, each after those above it
 	visits []span   // not yet forgotten, in order of time
@@ -65,14 +72,12 @@ func (s *site) enough() int {
 	return len(s.visits) * memoryVisits * len(s.pages) / s.memory() / freshVisits
 }
 
-// name returns the site's name.
-func (s *site) name() string { return s.groups[0].name }
-
 // A forest knows the folders of all sites.
 type forest struct {
 	least   int // pages that make a folder a group; 0: only sites are groups
 	folders []folder
-	byName  map[string]int32 // of a root: its site, and "\n" for those apart; of a folder: its root, "\n" and the path
+	roots   map[string]int32 // by site, and by site and "\n" for the tree of pages apart
+	inner   map[child]int32  // folders but the roots
 	sites   []*site
 	groups  []*group     // of all sites
 	named   map[ID]int32 // pages with the name of a folder, and that folder: /a/b of /a/b/c
@@ -81,29 +86,39 @@ type forest struct {
 
 // enter returns the folder of a page and counts the page. It makes folders and groups as needed.
 func (f *forest) enter(p Page) int32 {
-	if f.byName == nil {
-		f.byName, f.named = make(map[string]int32), make(map[ID]int32)
+	if f.roots == nil {
+		f.roots, f.inner, f.named = map[string]int32{}, map[child]int32{}, map[ID]int32{}
 	}
-	at, ok := f.byName[p.Site]
+	at, ok := f.roots[p.Site]
 	if !ok {
-		f.sites = append(f.sites, &site{})
-		at = f.make(p.Site, -1, int32(len(f.sites)-1))
+		f.sites = append(f.sites, &site{name: p.Site})
+		at = f.make(-1, int32(len(f.sites)-1))
+		f.roots[p.Site] = at
 	}
-	root := rootOf(p)
 	if p.Apart {
-		site := f.folders[at].site
-		if at, ok = f.byName[root]; !ok {
-			at = f.make(root, -1, site)
+		site, root := f.folders[at].site, rootOf(p)
+		if at, ok = f.roots[root]; !ok {
+			at = f.make(-1, site)
+			f.roots[root] = at
 		}
 	}
 	f.folders[at].pages++
-	for i := 0; ; i++ {
-		next := strings.IndexByte(p.Path[i:], '/')
-		if next < 0 {
-			return at
-		}
-		if i += next; i > 0 {
-			at = f.at(root, p.Path[:i], at)
+	for path := range folders(p.Path) {
+		at = f.at(p.Site, path, at)
+	}
+	return at
+}
+
+// folders returns the paths of a page's folders, the outermost first: /a and /a/b of /a/b/c. Of a deep page they are
+// the first levels.
+func folders(page string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, n := 1, 0; i < len(page) && n < levels; i++ {
+			if page[i] == '/' {
+				if n++; !yield(page[:i]) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -116,14 +131,25 @@ func rootOf(p Page) string {
 	return p.Site
 }
 
+// A child is a folder by the one above it, and the hash of its name there.
+type child struct {
+	parent int32
+	name   uint64
+}
+
+func childOf(parent int32, path string) child {
+	return child{parent, xxh3.HashString(path[strings.LastIndexByte(path, '/')+1:])}
+}
+
 // at returns the folder with that path below parent, and counts one more page in it.
-func (f *forest) at(root, path string, parent int32) int32 {
-	name := root + "\n" + path
-	at, ok := f.byName[name]
+func (f *forest) at(site, path string, parent int32) int32 {
+	name := childOf(parent, path)
+	at, ok := f.inner[name]
 	if !ok {
-		at = f.make(name, parent, f.folders[parent].site)
+		at = f.make(parent, f.folders[parent].site)
+		f.inner[name] = at
 		if f.find != nil {
-			if id, some := f.find(parent, strings.TrimSuffix(root, "\n"), path); some {
+			if id, some := f.find(parent, site, path); some {
 				f.join(at, id)
 				f.named[id] = at
 			}
@@ -132,26 +158,37 @@ func (f *forest) at(root, path string, parent int32) int32 {
 	here := &f.folders[at]
 	here.pages++
 	if here.group == nil && f.least > 0 && int(here.pages) >= f.least {
-		f.found(at, name)
+		f.found(at)
 	}
 	return at
 }
 
 // make makes a folder without pages. A root is a group from the start.
-func (f *forest) make(name string, parent, site int32) int32 {
+func (f *forest) make(parent, site int32) int32 {
 	at := int32(len(f.folders))
-	f.byName[name] = at
 	f.folders = append(f.folders, folder{parent: parent, site: site})
 	if parent < 0 {
-		f.found(at, name)
+		f.found(at)
 	}
 	return at
 }
 
+// namesake returns the folder with the path of a page, if there is one.
+func (f *forest) namesake(p Page) (at int32, ok bool) {
+	at, last := f.roots[rootOf(p)], ""
+	for path := range folders(p.Path + "/") {
+		if at, ok = f.inner[childOf(at, path)]; !ok {
+			return 0, false
+		}
+		last = path
+	}
+	return at, ok && last == p.Path
+}
+
 // found makes a folder a group. It starts with the beliefs of the group above it.
-func (f *forest) found(at int32, name string) {
+func (f *forest) found(at int32) {
 	here := &f.folders[at]
-	g := &group{name: name, id: ID(len(f.groups)), folder: at, prior: startingPrior(), shared: shared{mean: baseHazard}, reach: newReach()}
+	g := &group{id: ID(len(f.groups)), folder: at, prior: startingPrior(), shared: shared{mean: baseHazard}, reach: newReach()}
 	if here.parent >= 0 {
 		g.parent = f.group(here.parent)
 		g.prior = g.parent.prior
@@ -176,7 +213,7 @@ func (f *forest) join(at int32, id ID) {
 // settle makes a page in a folder kin of its others, and of those in the folder of the page's name.
 func (f *forest) settle(at int32, id ID, p Page) {
 	f.join(at, id)
-	if own, ok := f.byName[rootOf(p)+"\n"+p.Path]; ok {
+	if own, ok := f.namesake(p); ok {
 		f.join(own, id)
 		f.named[id] = own
 	}

@@ -2,8 +2,32 @@ package refresh
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
+
+// TestFoldersAreBounded holds that a page costs a bounded number of folders, however long its path is, and that pages
+// below the last level belong to it.
+func TestFoldersAreBounded(t *testing.T) {
+	const pages = 100
+	x := NewIndex(Default())
+	for id := range ID(pages) {
+		x.Add(id, Page{Site: "s", Path: strings.Repeat(fmt.Sprintf("/%d", id), 1000) + "/page", Weight: 1})
+	}
+	if n := len(x.learner.forest.folders); n != 1+levels*pages {
+		t.Errorf("%d pages have %d folders, want %d each and the site", pages, n, levels)
+	}
+	deep := strings.Repeat("/0", levels)
+	x.Add(pages, Page{Site: "s", Path: deep, Weight: 1})
+	at := x.learner.forest.named[pages]
+	if own := x.learner.pages[0].folder; at != own {
+		t.Errorf("the page %s has the name of folder %d, want %d", deep, at, own)
+	}
+	x.Add(pages+1, Page{Site: "s", Path: deep + "/0", Weight: 1})
+	if at, ok := x.learner.forest.named[pages+1]; ok {
+		t.Errorf("a page below the last level has the name of folder %d", at)
+	}
+}
 
 // TestVisitsAreBounded holds that the number of remembered visits of a large site has a bound, however many visits it
 // had.

@@ -237,7 +237,7 @@ func (p *Plan) ration(c *contest, site int32) *ration {
 	if known || p.limit == nil {
 		return r
 	}
-	if rate := p.limit(p.learner.forest.sites[site].name()); rate < p.Budget {
+	if rate := p.limit(p.learner.forest.sites[site].name); rate < p.Budget {
 		r = &ration{place: len(c.limits), left: int(math.Max(1, rate*p.Interval))}
 		c.limits = append(c.limits, int(math.Max(1, rate*p.horizon)))
 	}

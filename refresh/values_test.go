@@ -39,7 +39,7 @@ func TestValues(t *testing.T) {
 			for _, g := range s.groups {
 				for k, p := range g.prior {
 					if !(p > 0) {
-						t.Errorf("%q: rate %d of the grid has probability %v", g.name, k, p)
+						t.Errorf("group %d: rate %d of the grid has probability %v", g.id, k, p)
 					}
 				}
 			}
