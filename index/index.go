@@ -36,6 +36,7 @@ const (
 	mostMerged  = 100_000   // pages of a segment: while Bleve makes a large one, small ones gather, which slow a search
 	gathering   = time.Second
 	looking     = 5 * time.Second // between checks that the folder still exists
+	unreadable  = time.Minute     // before a capture that could not be read is tried again
 )
 
 var (
@@ -231,6 +232,12 @@ func (x *Index) keep(ctx context.Context, on bool) error {
 			x.o.Logger.Info("the index was deleted: it is rebuilt")
 		case errors.Is(err, feed.ErrBehind), errors.Is(err, feed.ErrCursor):
 			x.o.Logger.Warn("the index is too old for the change log: it is rebuilt", "error", err)
+		case errors.Is(err, stored.ErrNotNow):
+			x.o.Logger.Warn("the index waits for a page, and has the versions before meanwhile", "error", err)
+			if !on || x.o.Clock.Sleep(ctx, unreadable) != nil {
+				return nil
+			}
+			continue
 		default:
 			return err
 		}
@@ -299,12 +306,13 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 	batch := x.bleve.NewBatch()
 	bytes := 0
 	for _, e := range entries {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		id := e.URL.String()
 		page, err := x.page(ctx, texts, e)
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, stored.ErrNotNow):
+			return fmt.Errorf("index: %s: %w", id, err)
 		case store.IsDamage(err):
 			x.o.Logger.Warn("a page cannot be indexed", "url", id, "error", err)
 			batch.Delete(id)

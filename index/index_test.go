@@ -3,11 +3,13 @@ package index_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -240,4 +242,48 @@ func TestNoIndex(t *testing.T) {
 	if _, err := index.OpenToSearch(options(t, w)); err == nil {
 		t.Error("opened")
 	}
+}
+
+// TestCaptureOutOfReach holds that an index keeps its pages while their captures cannot be read, as when an object
+// store is down, or when the program ends at that moment. It takes them when they can be read again.
+func TestCaptureOutOfReach(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	x := open(t, options(t, w))
+	t.Cleanup(func() { _ = x.Close() })
+	all := []string{crawled.URL(0, 0), crawled.URL(0, 1), crawled.URL(0, 2)}
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.Set(crawled.URL(0, 1), "first text of a zebra")
+	w.Visit(crawled.URL(0, 1))
+	w.Fail(errors.New("no answer"))
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, found(t, x, index.Query{Words: "first text"}), all...)
+	w.Fail(nil)
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, found(t, x, index.Query{Words: "zebra"}), crawled.URL(0, 1))
+	want(t, found(t, x, index.Query{Words: "first text"}), all...)
+}
+
+// TestOneDamagedBlock holds that a page whose bytes are lost costs no other page its place in the index.
+func TestOneDamagedBlock(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	w.Fail(&fs.PathError{Op: "read", Path: "a capture", Err: syscall.EIO})
+	x := open(t, options(t, w))
+	t.Cleanup(func() { _ = x.Close() })
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.Fail(nil)
+	w.Set(crawled.URL(0, 1), "a zebra")
+	w.Visit(crawled.URL(0, 1))
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, found(t, x, index.Query{Words: "zebra"}), crawled.URL(0, 1))
+	want(t, found(t, x, index.Query{Words: "first text"}))
 }

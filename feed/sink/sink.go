@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
@@ -18,6 +17,7 @@ import (
 	"freshet/consent"
 	"freshet/feed"
 	"freshet/store"
+	"freshet/text/stored"
 )
 
 const (
@@ -192,7 +192,11 @@ func (s *Sink) hand(ctx context.Context, entries []feed.Entry) (read time.Durati
 		err := s.insist(ctx, func() (err error) {
 			began := s.o.Clock.Now()
 			batch, fault = s.batch(ctx, entries)
-			if read += s.o.Clock.Now().Sub(began); fault == nil {
+			read += s.o.Clock.Now().Sub(began)
+			switch {
+			case errors.Is(fault, stored.ErrNotNow):
+				err, fault = fault, nil
+			case fault == nil:
 				refusals, err = s.o.Target.Put(ctx, batch)
 			}
 			return err
@@ -226,10 +230,9 @@ func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Documen
 }
 
 // ofPage reports whether an error concerns one page and would recur: damage, an invalid coding, a version that is no
-// longer kept. Errors of the file system do not count.
+// longer kept.
 func ofPage(err error) bool {
-	var file *fs.PathError
-	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errContent) && !errors.As(err, &file)
+	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errContent) && !errors.Is(err, stored.ErrNotNow)
 }
 
 // insist calls try until it succeeds. Its error is that of ctx or a *Fault.
@@ -248,7 +251,7 @@ func (s *Sink) insist(ctx context.Context, try func() error) error {
 			return err
 		}
 		wait := feed.Backoff(failures, s.rng)
-		s.o.Logger.Warn("a sink did not accept a delivery", "sink", s.o.Name, "error", err, "again_in", wait)
+		s.o.Logger.Warn("a delivery to a sink failed", "sink", s.o.Name, "error", err, "again_in", wait)
 		if err := s.o.Clock.Sleep(ctx, wait); err != nil {
 			return err
 		}

@@ -662,6 +662,43 @@ func TestEndsMeanwhile(t *testing.T) {
 	}
 }
 
+// TestCaptureOutOfReach holds that a page is not put as ended while its capture cannot be read, as when an object store
+// is down. It is put with its text when the capture can be read again.
+func TestCaptureOutOfReach(t *testing.T) {
+	w := crawled.New(t, 1, 2)
+	target := &failing{taken: map[string]sink.Document{}}
+	o := options(w, vfs.NewMem(), target)
+	warned := make(warnings, 100)
+	o.Logger = slog.New(slog.NewTextHandler(warned, nil))
+	s, err := sink.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Fail(errors.New("no answer"))
+	ended := make(chan error, 1)
+	go func() { ended <- s.CatchUp(t.Context()) }()
+	if said := <-warned; !strings.Contains(said, "no answer") {
+		t.Errorf("it warns: %s", said)
+	}
+	w.Fail(nil)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	for page := range 2 {
+		if d := target.taken[crawled.URL(0, page)]; d.Deleted || d.Text == "" {
+			t.Errorf("page %d: %+v", page, d)
+		}
+	}
+}
+
+// warnings are the lines of a log.
+type warnings chan string
+
+func (w warnings) Write(line []byte) (int, error) {
+	w <- string(line)
+	return len(line), nil
+}
+
 // streams is a real server of NATS, in a process of its own.
 type streams struct {
 	t       *testing.T

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"freshet/feed"
 	"freshet/node"
@@ -30,6 +31,7 @@ type Web struct {
 
 	mu    sync.Mutex
 	pages map[string]string // URL → text; absent: 404
+	fault error             // of reading a capture; nil: none
 }
 
 // New starts a crawl of that many sites, each with that many pages, and waits until every page is stored. The crawl
@@ -45,7 +47,7 @@ func New(t *testing.T, sites, pages int) *Web {
 	t.Cleanup(server.Close)
 	address := netip.MustParseAddrPort(server.Listener.Addr().(*net.TCPAddr).String())
 	o := node.Options{
-		Dir: "data", FS: vfs.NewMem(), Partitions: 4, AllowPrivate: true, Connections: 16, Wait: true, Retries: new(0),
+		Dir: "data", FS: errorfs.Wrap(vfs.NewMem(), captures{w}), Partitions: 4, AllowPrivate: true, Connections: 16, Wait: true, Retries: new(0),
 		UserAgent: "freshet-test", Resolve: map[string]netip.AddrPort{},
 		OnRecord: func(weburl.Partition, uint64, []byte) { w.Bell.Ring() },
 	}
@@ -111,6 +113,29 @@ func (w *Web) Set(at, text string) {
 		delete(w.pages, at)
 	}
 }
+
+// Fail makes each reading of a capture fail, until Fail(nil).
+func (w *Web) Fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault = err
+}
+
+// captures are the files of a crawl's captures.
+type captures struct{ *Web }
+
+// MaybeError implements errorfs.Injector.
+func (c captures) MaybeError(op errorfs.Op) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fault != nil && op.Kind == errorfs.OpFileReadAt && strings.Contains(op.Path, ".warc.gz") {
+		return c.fault
+	}
+	return nil
+}
+
+// String implements errorfs.Injector.
+func (captures) String() string { return "captures" }
 
 // Visit makes the crawl visit a page, and waits for the visit.
 func (w *Web) Visit(at string) {

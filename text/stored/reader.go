@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	"freshet/fetch"
@@ -32,6 +34,10 @@ const (
 
 // ErrNoText matches the errors of versions without text: neither HTML, plain text nor PDF, or without a body.
 var ErrNoText = errors.New("stored: no text")
+
+// ErrNotNow matches the errors of versions whose captures cannot be read now, but may be later: an object store does
+// not answer.
+var ErrNotNow = errors.New("stored: its capture cannot be read now")
 
 // A Reader reads the text of stored versions. Not for concurrent use. Close waits for a running call of the text
 // library.
@@ -59,7 +65,7 @@ func NewReader(s *store.Store, limits text.Limits) *Reader {
 func (r *Reader) Close() { r.extractor.Close() }
 
 // Document returns the text of a version of the page at u, with markdown also as Markdown. Its errors are ErrNoText,
-// text.ErrUnreadable and those of the store and of the content codings.
+// ErrNotNow, text.ErrUnreadable and those of ctx, the store and the content codings.
 func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, markdown bool) (text.Document, error) {
 	return r.read(ctx, u, v, func(ctx context.Context, p *text.Page, site *text.Site) text.Document {
 		return r.extractor.Read(ctx, p, u, site, markdown)
@@ -90,9 +96,9 @@ func (r *Reader) read(ctx context.Context, u weburl.URL, v *store.Version, how f
 	if err != nil {
 		return text.Document{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, libraryTime)
+	within, cancel := context.WithTimeout(ctx, libraryTime)
 	defer cancel()
-	return how(ctx, page, site), nil
+	return how(within, page, site), ctx.Err()
 }
 
 // Signature returns the signature of a version's text. It does not use the library, so it is fast enough for many
@@ -125,6 +131,9 @@ func (r *Reader) body(u weburl.URL, v *store.Version) ([]byte, error) {
 		return nil, fmt.Errorf("%w: the body of version %d of %s is not kept", ErrNoText, v.Number, u)
 	}
 	captured, err := r.store.VersionBody(u, v)
+	if err != nil && !lost(err) {
+		err = fmt.Errorf("%w: %w", ErrNotNow, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +151,11 @@ func (r *Reader) body(u weburl.URL, v *store.Version) ([]byte, error) {
 		return nil, err
 	}
 	return body, nil // a body that is cut or damaged at its end still has text
+}
+
+// lost reports whether an error says that a capture is damaged or gone.
+func lost(err error) bool {
+	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO)
 }
 
 // site returns a site, and learns it first if necessary.
