@@ -142,6 +142,27 @@ func (s *Store) SitesFrom(p weburl.Partition, begins string) iter.Seq2[SiteRow, 
 	})
 }
 
+// SiteNames iterates over the names of a partition's sites, in order or backward, and reads no rows. It ends after an
+// error.
+func (s *Store) SiteNames(p weburl.Partition, backward bool) iter.Seq2[weburl.Site, error] {
+	scan := database.Scan
+	if backward {
+		scan = database.ScanBack
+	}
+	return func(yield func(weburl.Site, error) bool) {
+		from, to := s.keys.KindSpan(p, format.KeySite)
+		err := scan(s.db, from, to, func(key, _ []byte) error {
+			if !yield(weburl.Site(key[len(from):]), nil) {
+				return database.ErrStop
+			}
+			return nil
+		})
+		if err != nil {
+			yield("", err)
+		}
+	}
+}
+
 // RobotsBody returns the robots.txt kept for a site; ErrNotFound if none is.
 func (s *Store) RobotsBody(site weburl.Site) (body []byte, err error) {
 	key := s.keys.AppendText(nil, s.homes.of(site), format.KeyRobots, string(site))

@@ -78,7 +78,12 @@ func (r reader) Status() (any, error) {
 
 func (r reader) Pages(filter dashboard.Filter) iter.Seq2[dashboard.Page, error] {
 	return func(yield func(dashboard.Page, error) bool) {
-		for p := range r.store.Partitions() {
+		first, last := 0, r.store.Partitions()
+		if u, err := weburl.Parse(filter.Site); err == nil {
+			first = int(r.store.Home(u.Site()))
+			last = first + 1
+		}
+		for p := first; p < last; p++ {
 			for row, err := range r.store.Pages(weburl.Partition(p)) {
 				if err != nil {
 					yield(dashboard.Page{}, err)

@@ -14,43 +14,48 @@ import (
 	"freshet/weburl"
 )
 
-// Sites implements dashboard.Reader. It reads the rows of all sites, and more details of those that it returns.
+// sorted is a site with its place in the table.
+type sorted struct {
+	site weburl.Site
+	key  int64
+}
+
+// Sites implements dashboard.Reader. It reads the rows of all sites only if they are sorted by a number, and no more
+// names than it needs.
 func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) {
-	var rows []store.SiteRow
-	part := strings.ToLower(q.Part)
-	for p := range r.store.Partitions() {
-		for row, err := range r.store.Sites(weburl.Partition(p)) {
-			if err != nil {
-				return table, err
-			}
-			if strings.Contains(string(row.Site), part) {
-				rows = append(rows, row)
-			}
-		}
+	found, matching, err := r.matching(q)
+	if err != nil {
+		return table, err
 	}
-	slices.SortFunc(rows, func(x, y store.SiteRow) int {
-		byName := strings.Compare(string(x.Site), string(y.Site))
-		order := cmp.Or(cmp.Compare(siteKey(x, q.Sort), siteKey(y, q.Sort)), byName)
-		if q.Backward && q.Sort != "site" {
-			return cmp.Or(cmp.Compare(siteKey(y, q.Sort), siteKey(x, q.Sort)), byName)
+	slices.SortFunc(found, func(x, y sorted) int {
+		byName := strings.Compare(string(x.site), string(y.site))
+		switch {
+		case q.Backward && q.Sort == "site":
+			return -byName
+		case q.Backward:
+			return cmp.Or(cmp.Compare(y.key, x.key), byName)
 		}
-		if q.Backward {
-			return -order
-		}
-		return order
+		return cmp.Or(cmp.Compare(x.key, y.key), byName)
 	})
-	table = dashboard.Sites{Matching: int64(len(rows)), Sites: []dashboard.Site{}}
-	rows = rows[min(q.From, len(rows)):]
-	rows = rows[:min(q.Limit, len(rows))]
+	table = dashboard.Sites{Matching: matching, Sites: []dashboard.Site{}}
+	found = found[min(q.From, len(found)):]
+	found = found[:min(q.Limit, len(found))]
 	var waits [][]frontier.Obstacle
 	if r.waits != nil {
-		names := make([]weburl.Site, len(rows))
-		for i, row := range rows {
-			names[i] = row.Site
+		names := make([]weburl.Site, len(found))
+		for i, one := range found {
+			names[i] = one.site
 		}
 		waits = r.waits(names)
 	}
-	for i, row := range rows {
+	for i, one := range found {
+		row, err := r.store.Site(one.site)
+		if errors.Is(err, store.ErrNotFound) { // removed meanwhile
+			continue
+		}
+		if err != nil {
+			return table, err
+		}
 		site, err := r.site(row)
 		if err != nil {
 			return table, err
@@ -63,6 +68,43 @@ func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) 
 		table.Sites = append(table.Sites, site)
 	}
 	return table, nil
+}
+
+// matching returns the sites that a query selects, not sorted, and their number. Without a part of a name, the first
+// of each partition are enough if the sites are sorted by name.
+func (r reader) matching(q dashboard.SiteQuery) (found []sorted, matching int64, err error) {
+	part, byName := strings.ToLower(q.Part), q.Sort == "site"
+	for p := range r.store.Partitions() {
+		p, taken := weburl.Partition(p), 0
+		if !byName {
+			for row, err := range r.store.Sites(p) {
+				if err != nil {
+					return nil, 0, err
+				}
+				if strings.Contains(string(row.Site), part) {
+					found = append(found, sorted{row.Site, siteKey(row, q.Sort)})
+				}
+			}
+			continue
+		}
+		for site, err := range r.store.SiteNames(p, q.Backward) {
+			if err != nil {
+				return nil, 0, err
+			}
+			if part == "" && taken == q.From+q.Limit {
+				break
+			}
+			if strings.Contains(string(site), part) {
+				taken++
+				found = append(found, sorted{site: site})
+			}
+		}
+	}
+	if !byName || part != "" {
+		return found, int64(len(found)), nil
+	}
+	total, err := r.store.Total()
+	return found, total.Sites, err
 }
 
 // siteKey returns the sort key of a site.
@@ -174,9 +216,9 @@ func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, er
 }
 
 const (
-	loggedAtOnce = 2000  // entries of a partition's change log that LastChanges reads
-	lookedAtOnce = 10000 // rows that Find reads
-	foundAtOnce  = 50    // pages that Find returns
+	loggedAtOnce = 2000 // entries of a partition's change log that LastChanges reads
+	lookedAtOnce = 4000 // rows that Find reads
+	foundAtOnce  = 50   // pages that Find returns
 	sitesFound   = 20
 )
 

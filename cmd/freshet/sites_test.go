@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"freshet/dashboard"
+	"freshet/store"
+)
+
+// manySites returns a reader of a directory with so many sites. A site has one page more than its last digit says.
+func manySites(t *testing.T, sites int) reader {
+	t.Helper()
+	list, data := filepath.Join(t.TempDir(), "urls"), filepath.Join(t.TempDir(), "data")
+	var urls strings.Builder
+	for site := range sites {
+		for page := range site%10 + 1 {
+			fmt.Fprintf(&urls, "http://site-%d.test/page-%d.html\n", site, page)
+		}
+	}
+	put(t, list, urls.String())
+	freshet(t, 0, "import", "--data", data, list)
+	s, err := openStore(data, store.Options{Crawl: "main", ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return reader{store: s}
+}
+
+// TestSitesInParts holds that the parts of a table of sites make up the whole table, in its order.
+func TestSitesInParts(t *testing.T) {
+	r := manySites(t, 100)
+	names := func(q dashboard.SiteQuery) (all []string, matching int64) {
+		t.Helper()
+		table, err := r.Sites(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, site := range table.Sites {
+			all = append(all, fmt.Sprint(site.Site, " ", site.Pages))
+		}
+		return all, table.Matching
+	}
+	for _, sort := range []string{"site", "pages"} {
+		for _, backward := range []bool{false, true} {
+			for part, want := range map[string]int64{"": 100, "TE-7": 11} {
+				q := dashboard.SiteQuery{Part: part, Sort: sort, Backward: backward, Limit: 1000}
+				whole, matching := names(q)
+				if int64(len(whole)) != want || matching != want {
+					t.Errorf("%+v: %d sites, %d matching, want %d", q, len(whole), matching, want)
+				}
+				if sort == "site" && slices.IsSorted(whole) == backward {
+					t.Errorf("%+v: not in order: %v", q, whole)
+				}
+				var parts []string
+				for q.Limit = 7; q.From < len(whole); q.From += q.Limit {
+					some, matching := names(q)
+					if parts = append(parts, some...); matching != want {
+						t.Errorf("%+v: %d matching, want %d", q, matching, want)
+					}
+				}
+				if !slices.Equal(parts, whole) {
+					t.Errorf("%+v: in parts %v, in one %v", q, parts, whole)
+				}
+			}
+		}
+	}
+}
+
+// TestSitesReadsWhatItShows holds that the first sites by name cost the same, however many there are.
+func TestSitesReadsWhatItShows(t *testing.T) {
+	r := manySites(t, 5000)
+	for _, backward := range []bool{false, true} {
+		if allocated := testing.AllocsPerRun(3, func() {
+			if _, err := r.Sites(dashboard.SiteQuery{Sort: "site", Backward: backward, Limit: 10}); err != nil {
+				t.Fatal(err)
+			}
+		}); allocated > 2500 {
+			t.Errorf("backward %t: %.0f allocations for ten of 5,000 sites", backward, allocated)
+		}
+	}
+}
+
+// TestPagesOfSite holds that the pages of a site are found in its partition.
+func TestPagesOfSite(t *testing.T) {
+	r := manySites(t, 100)
+	for site, want := range map[string]int{"http://site-17.test": 8, "http://site-99.test": 10, "http://none.test": 0} {
+		n := 0
+		for _, err := range r.Pages(dashboard.Filter{Site: site}) {
+			if n++; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %d pages, want %d", site, n, want)
+		}
+	}
+}
+
+// TestFindInParts holds that a search that is continued finds each page once.
+func TestFindInParts(t *testing.T) {
+	r := manySites(t, 100)
+	found := map[string]int{}
+	for after := "."; after != ""; {
+		f, err := r.Find("PAGE-3", strings.TrimPrefix(after, "."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range f.Pages {
+			found[page.URL]++
+		}
+		after = f.Next
+	}
+	for url, n := range found {
+		if n != 1 || !strings.Contains(url, "page-3") {
+			t.Errorf("%s is found %d times", url, n)
+		}
+	}
+	if len(found) != 70 {
+		t.Errorf("%d pages, want 70", len(found))
+	}
+}
