@@ -8,11 +8,11 @@ import (
 	"freshet/weburl"
 )
 
-// A run requests again what the last run could not get: the settings may have changed, and the servers may be up.
-// What a server did answer is remembered.
+// A new run requests again what the last run could not get: the settings may have changed, and the servers may be up.
+// It keeps what servers did answer.
 
-// begunAnew drops what would delay a site in a new run: the wait after robots.txt could not be fetched, and a
-// robots.txt that has allowed nothing so far. The host's own interval stays.
+// begunAnew clears what would delay a site in a new run: the wait for an unreachable robots.txt, and a robots.txt that
+// has allowed nothing so far. The host's own interval stays.
 func begunAnew(info *frontier.SiteInfo, row store.SiteRow) {
 	if row.Fetched == 0 && watched(row) {
 		info.RobotsUntil = fromUnix(0)
@@ -25,8 +25,8 @@ func begunAnew(info *frontier.SiteInfo, row store.SiteRow) {
 	}
 }
 
-// obeyAnew checks the refused pages of a site again if its stored robots.txt says something else to this run, which
-// has another user agent.
+// obeyAnew checks the refused pages of a site again if its stored robots.txt has other rules for this run, because the
+// run has another user agent.
 func (s *Shard) obeyAnew(row store.SiteRow) error {
 	if row.Robots.Kept == 0 || !watched(row) {
 		return nil
@@ -43,8 +43,8 @@ func unanswered(outcome store.Outcome, status int) bool {
 	return status == 0 && (outcome == store.OutcomeFailed || outcome == store.OutcomeDenied)
 }
 
-// askAgain makes pages of a partition due that no earlier run reached, and pages that were cut off at a smaller
-// limit than this run's. O(pages).
+// askAgain makes two kinds of pages of a partition due: pages that no earlier run reached, and pages that an earlier
+// run cut off at a smaller limit than this run's. O(pages).
 func (s *Shard) askAgain(p weburl.Partition) {
 	s.whenFree(func() error {
 		total, err := s.rows.Counters(p)
@@ -74,7 +74,7 @@ func unreached(row store.Page) bool {
 	return false
 }
 
-// readsOn reports whether the last visit cut a page off that has no version, and this run would read more of it.
+// readsOn reports whether the last visit cut the page off, the page has no version, and this run would read more of it.
 func (s *Shard) readsOn(row store.Page) bool {
 	return row.State == store.StateError && row.Truncated == store.TruncatedLength && row.Limit < s.settings.MaxBody
 }

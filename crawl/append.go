@@ -13,18 +13,18 @@ import (
 	"freshet/weburl"
 )
 
-// groupTurns is how many turns a group of records has at most.
+// groupTurns is the maximum number of turns in a group of records.
 const groupTurns = 128
 
-// appends are the records to be made durable. One group is in progress at a time; later records make the next one.
+// appends holds the records to be made durable. One group is in progress at a time; later records form the next group.
 type appends struct {
 	turns   []proposal // records of turns that wait
 	others  []proposal
 	group   []proposal // in progress
-	changes int        // proposals of changes that are not durable
+	changes int        // proposals of changes that are not durable yet
 }
 
-// A proposal is an Append that waits to be durable.
+// A proposal is an Append that is not durable yet.
 type proposal struct {
 	Append
 	bytes int
@@ -40,13 +40,13 @@ type stored struct {
 func (a *appends) flies() bool { return len(a.group) > 0 }
 func (a *appends) busy() bool  { return len(a.turns)+len(a.others)+len(a.group) > 0 }
 
-// proposeTurn proposes the records of a turn. bytes is their size with captures.
+// proposeTurn proposes the records of a turn. bytes is their size with captures. It calls then when they are durable.
 func (s *Shard) proposeTurn(a Append, bytes int, then func(stored) error) {
 	s.appends.turns = append(s.appends.turns, proposal{a, bytes, then})
 }
 
-// propose proposes records of a change, and calls then, if any, when they are durable. Without records it calls
-// then at once.
+// propose proposes the records of a change, and calls then when they are durable. Without records it calls then at
+// once. then may be nil.
 func (s *Shard) propose(records []store.Record, then func() error) error {
 	if then == nil {
 		then = func() error { return nil }
@@ -67,7 +67,7 @@ func (s *Shard) proposeChange(a Append, then func(stored) error) {
 	}})
 }
 
-// appendGroup sends the next group if none is in progress.
+// appendGroup sends the next group to the node, unless one is in progress.
 func (s *Shard) appendGroup() {
 	a := &s.appends
 	if a.flies() || len(a.turns)+len(a.others) == 0 {
@@ -89,8 +89,8 @@ func (s *Shard) appendGroup() {
 	}
 }
 
-// setGate sets the gate in a record to the host's present gate. The turns of a host may be processed out of order,
-// and an order may have come after the answer: the record must undo neither.
+// setGate sets the gate in a record to the host's present gate. A host's turns may be processed out of order, and an
+// order may have arrived after the answer. The record must undo neither.
 func (s *Shard) setGate(r store.Record) {
 	switch r := r.(type) {
 	case *store.Fetched:
@@ -109,14 +109,14 @@ func (s *Shard) presentGate(host string, g *store.Gate) {
 	}
 }
 
-// appended handles a durable group: it tells the frontier what the group did to the queues, then calls what waits
-// for it.
+// appended handles a durable group: it reports the changes of the queues to the frontier, then calls what waits for the
+// group.
 func (s *Shard) appended(e Appended) error {
 	group := s.appends.group
 	s.appends.group = nil
 	s.places.count(e.Turns)
 	s.places.count(e.Others)
-	taken := map[weburl.Fingerprint]frontier.Kind{} // the queues that the turns' pages were handed out of
+	taken := map[weburl.Fingerprint]frontier.Kind{} // the queues from which the turns' pages were handed out
 	for _, p := range group {
 		if p.Turn != 0 {
 			page := s.turns[p.Turn].page
@@ -127,7 +127,7 @@ func (s *Shard) appended(e Appended) error {
 		}
 	}
 	for _, m := range e.Turns {
-		if m.From != store.NoQueue && kindOf(m.From) != taken[m.Fingerprint] { // an order had it moved meanwhile
+		if m.From != store.NoQueue && kindOf(m.From) != taken[m.Fingerprint] { // an order moved it in the meantime
 			s.front.Removed(m.Site, kindOf(m.From), fromEntry(m), s.now)
 		}
 		if m.To == store.DueQueue {
@@ -149,7 +149,7 @@ func (s *Shard) appended(e Appended) error {
 	return nil
 }
 
-// committed tells the frontier that the page of a turn has left its queue, and notes a site whose rules have
+// committed reports to the frontier that the page of a turn has left its queue, and records a site whose rules have
 // changed.
 func (s *Shard) committed(p proposal) error {
 	page := s.turns[p.Turn].page
@@ -169,8 +169,8 @@ func (s *Shard) committed(p proposal) error {
 	return nil
 }
 
-// tellMoves tells the frontier about pages that it had not handed out: discovered pages, and pages moved in their
-// queue. It tells everything about a site at once, because the rows have all of it already.
+// tellMoves reports to the frontier the moves of pages that were not handed out: discovered pages, and pages that moved
+// within or between queues. It reports all moves of a site together, because the rows include all of them already.
 func (s *Shard) tellMoves(moves []store.Move) error {
 	of := map[weburl.Site][]store.Move{}
 	var sites []weburl.Site
@@ -188,15 +188,15 @@ func (s *Shard) tellMoves(moves []store.Move) error {
 	return nil
 }
 
-// tellSite tells the frontier about one site's moves. Pages in no queue do not concern it. A site that it does not
-// have is restored from the rows, which include the moves. New pages come first: the frontier reads the queue when
-// it is told about other moves, and would find uncounted pages there.
+// tellSite reports one site's moves to the frontier. Pages in no queue are left out. A site that the frontier does not
+// hold is restored from the rows, which include the moves. New pages come first: other moves make the frontier read the
+// queue, where it would find pages that it has not counted.
 func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 	if !slices.ContainsFunc(moves, func(m store.Move) bool { return m.From != store.NoQueue || m.To != store.NoQueue }) {
 		return nil
 	}
 	switch p := s.home(site); {
-	case !s.owns(p) || s.tenures[p] == coming: // the rows have what is to be known
+	case !s.owns(p) || s.tenures[p] == coming: // the frontier will read the rows
 		return nil
 	case s.tenures[p] == going && !s.front.Known(site):
 		return nil
@@ -235,8 +235,8 @@ func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 	return nil
 }
 
-// ReadSite returns a stored site in the form for a frontier. standing is from its robots.txt. Without a row the
-// error is store.ErrNotFound.
+// ReadSite returns a stored site in the frontier's form. standing returns the site's robots rules. If there is no row,
+// the error is store.ErrNotFound.
 func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), site weburl.Site) (info frontier.SiteInfo, err error) {
 	fail := func(err error) (frontier.SiteInfo, error) {
 		return info, fmt.Errorf("crawl: restore %s: %w", site, err)
@@ -254,7 +254,7 @@ func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), si
 		RobotsUntil: fromUnix(row.Robots.Expires), RobotsWatched: watched(row), Gate: loadedGate(gate),
 	}
 	if row.Robots.Kept == 0 {
-		// none was fetched, whatever the last answer meant: it is requested again
+		// none was fetched, whatever the last answer meant, so it is requested again
 		info.RobotsUntil = time.Time{}
 	}
 	for _, queue := range []struct {

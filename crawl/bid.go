@@ -8,7 +8,7 @@ import (
 	"freshet/refresh"
 )
 
-// Wants returns the shard's demand for the crawl's budget.
+// Wants returns what the shard needs of the crawl's budget.
 func (s *Shard) Wants() share.Wants {
 	w := share.Wants{New: int64(s.front.Stats().QueuedNew)}
 	if s.fresh != nil {
@@ -17,11 +17,11 @@ func (s *Shard) Wants() share.Wants {
 	return w
 }
 
-// mostBidding is the most pages that a bid reads.
+// mostBidding is the maximum number of pages that a bid samples.
 const mostBidding = 4096
 
-// Bid returns the demand of the pages that the shard keeps fresh over a horizon, in seconds. It may be called while
-// the shard runs. O(pages), at most 4,096 of them.
+// Bid returns the demand for visits of the pages that the shard keeps fresh, over a horizon in seconds. It may be
+// called while the shard runs. O(pages), for at most 4,096 of them.
 func (s *Shard) Bid(horizon float64, now time.Time) refresh.Bid {
 	f := s.fresh
 	if f == nil {
@@ -34,7 +34,7 @@ func (s *Shard) Bid(horizon float64, now time.Time) refresh.Bid {
 	return refresh.BidOf(pages, part, horizon)
 }
 
-// setPlanned tells a planning policy its part of the budget.
+// setPlanned sets a planning policy's part of the budget.
 func (f *fresh) setPlanned(part share.Part) {
 	if planned, ok := f.policy.(refresh.Budgeted); ok && part.Visits > 0 {
 		planned.SetBudget(part.PerSecond(), part.Horizon)

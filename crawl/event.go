@@ -11,21 +11,21 @@ import (
 	"freshet/weburl"
 )
 
-// A Turn is one fetch of a page or a robots.txt, from handing it out until its result is stored. Turns are numbered
-// from 1.
+// A Turn is the number of one fetch of a page or a robots.txt, from handing it out until its result is stored. The
+// first is 1.
 type Turn uint64
 
-// An Event is something that has happened. The types are those below.
+// An Event is something that has happened. Its types are below.
 type Event interface{ isEvent() }
 
 type (
 	// Begin allows the shard to hand out turns.
 	Begin struct{}
 
-	// End stops the shard from handing out turns, for a reason, and makes it finish work under way.
+	// End stops the shard from handing out turns, for a reason, and makes it finish the work under way.
 	End struct{ Reason Stop }
 
-	// Room says how many turns that are not Ended may be under way from now on. Before the first Room it is none.
+	// Room sets how many turns that are not Ended may be under way. Before the first Room it is 0.
 	Room struct{ Turns int }
 
 	// Resolved reports the address of a turn's host. The shard answers with a Leave.
@@ -45,25 +45,25 @@ type (
 		Failed  bool  // the host could not serve: no answer, time-out, 429, 503; it backs off
 		// RetryAfter is how long a host that Failed asks to wait; 0 or negative: unspecified.
 		RetryAfter time.Duration
-		// Robots is the result of a request for a robots.txt. The shard owns its Body from then on.
+		// Robots is the result of a request for a robots.txt. The shard owns its Body afterwards.
 		Robots *RobotsAnswer
 	}
 
 	// Processed reports what an answer contained, for a page or a robots.txt.
 	Processed struct {
 		Turn Turn
-		// Page is the record of a page without the fields that the shard decides: Gate, Claimed, RetryAt,
-		// Collected. The shard owns it from then on. It is nil for a robots.txt.
+		// Page is the record of a page without the fields that the shard decides: Gate, Claimed, RetryAt, Collected.
+		// The shard owns it afterwards. It is nil for a robots.txt.
 		Page *store.Fetched
 		// Links are the page's links that may be followed, from discovery.PageLinks and Share.
 		Links []weburl.Link
 		Bytes int    // of the captures stored with the record
-		Class string // of the answer, for the counts of answers without a page
+		Class string // of the answer, for counting answers without a page
 	}
 
-	// Appended says that the group of Work.Append is durable, and what it did to the queues.
+	// Appended reports that the group of Work.Append is durable, and what it did to the queues.
 	Appended struct {
-		// At says, for each Append, where its first record is. Record 0: it made none.
+		// At has, for each Append, the mark of its first record. Record 0 means that it made none.
 		At []seen.Mark
 		// Turns are the moves of the records of turns, Others those of other records, in order.
 		Turns, Others []store.Move
@@ -77,10 +77,10 @@ type (
 		Durable  []seen.Mark // as Test.Marks returns them
 	}
 
-	// Kept says that Work.Keep is done.
+	// Kept reports that Work.Keep is done.
 	Kept struct{}
 
-	// Rebuilt says that Work.Rebuild is done.
+	// Rebuilt reports that Work.Rebuild is done.
 	Rebuilt struct{}
 
 	// Ordered is an operator's order. A Reply with the same number answers it.
@@ -89,12 +89,12 @@ type (
 		Order  Order
 	}
 
-	// Weighed is the result of Work.Weigh: the PageRank of each page, by its place in the list. An empty list says
+	// Weighed is the result of Work.Weigh: the PageRank of each page, in the order of the list. An empty list means
 	// that ranking failed.
 	Weighed struct{ Ranks []float64 }
 
-	// Reweighed is the result of Work.Reweigh: what pages are worth from now on, as in Refresh. A nil Weight says
-	// that it failed.
+	// Reweighed is the result of Work.Reweigh: the pages' new weights, as in Refresh. A nil Weight means that it
+	// failed.
 	Reweighed struct {
 		Weight        func(weburl.URL) float64
 		Embarrassment float64
@@ -104,18 +104,18 @@ type (
 	// order.
 	Arriving struct{ Parcel }
 
-	// Received has a receipt for links that this shard sent.
+	// Received has a receipt for links that this shard has sent.
 	Received struct{ Receipt }
 
-	// Resend makes the shard send links to a partition again that have no receipt, because the partition has
-	// another owner or links may be lost. More of them than needed do no harm. With Lost only links are sent that
-	// have waited for a receipt for a time: a second at first, then twice as long each time.
+	// Resend makes the shard send the links to a partition that have no receipt again, because the partition has
+	// another owner or links may be lost. Links sent more than once do no harm. With Lost it sends only links that have
+	// waited for a receipt for long enough: a second at first, then twice as long each time.
 	Resend struct {
 		To   weburl.Partition
 		Lost bool
 	}
 
-	// Widen adds sites to the scope: pages of them, in other shards' partitions, have become seeds.
+	// Widen adds sites to the scope: some of their pages, in other shards' partitions, have become seeds.
 	Widen struct {
 		Seeds []weburl.URL
 		Sites []weburl.Site
@@ -124,7 +124,7 @@ type (
 	// Budget sets the shard's part of the crawl's budget. A shard that keeps no page fresh ignores it.
 	Budget struct{ share.Part }
 
-	// Sorted is the result of Work.Sort. A nil Places says that ranking failed.
+	// Sorted is the result of Work.Sort. A nil Places means that ranking failed.
 	Sorted struct{ Places *Places }
 )
 
@@ -148,35 +148,35 @@ func (Resend) isEvent()    {}
 func (Widen) isEvent()     {}
 func (Budget) isEvent()    {}
 
-// Given is the result of a request.
+// Given is the kind of result that a request gave.
 type Given uint8
 
 const (
 	Answer  Given = iota // an answer, or a failure to get one: the turn goes on
-	Nothing              // it was canceled: the page stays queued, and nothing is known about the host
-	Unheard              // the host most likely never got it: the page stays queued
+	Nothing              // the request was canceled: the page stays queued, and nothing is known about the host
+	Unheard              // the request most likely never reached the host: the page stays queued
 )
 
 // RobotsAnswer is the result of a request for a robots.txt.
 type RobotsAnswer struct {
 	robots.Answer
 	Nobody bool          // no such host, or it refuses connections
-	Record *store.Robots // the fields from the answer alone: times, outcome, status, address, reason
+	Record *store.Robots // the fields that come from the answer: times, outcome, status, address, reason
 }
 
 // Work is what the node must do after a Step. Other work continues.
 type Work struct {
-	Fetches []Fetch   // requests to be made
+	Fetches []Fetch   // requests to make
 	Leaves  []Leave   // answers to Resolved
-	Process []Process // answers to be processed
+	Process []Process // answers to process
 	Done    []Turn    // turns that are over: free what is held for them
 	Replies []Reply
 
-	Parcels  []Parcel  // links to be sent to the owner of Parcel.To
-	Receipts []Receipt // to be sent to the owner of Receipt.From
+	Parcels  []Parcel  // links to send to the owner of Parcel.To
+	Receipts []Receipt // to send to the owner of Receipt.From
 
-	// Append is the next group of records to make durable, all or a prefix of them. There is no other until it is
-	// Appended.
+	// Append is the next group of records to make durable: all of them, or a prefix. There is no other group until this
+	// one is Appended.
 	Append []Append
 
 	Drain   bool     // drain the seen test; there is no other Drain until it is Decided
@@ -189,9 +189,9 @@ type Work struct {
 	Reweigh bool // determine the weights of pages; there is no other Reweigh until it is Reweighed
 
 	Wake time.Time // when to call Step again if nothing happens; zero: only an event can help
-	// Ready says that the shard has caught up with its records and waits for Begin.
+	// Ready reports that the shard has caught up with its records and waits for Begin.
 	Ready bool
-	// Over says that the crawl has ended, and why. Nothing is under way.
+	// Over is set when the crawl has ended and nothing is under way. It is the reason.
 	Over Stop
 }
 
@@ -201,17 +201,17 @@ type Fetch struct {
 	URL  weburl.URL // to request; differs from Page if a robots.txt was redirected
 	Page weburl.URL // the page, or the site's robots.txt
 
-	ETag, LastModified string // of the copy held
+	ETag, LastModified string // validators of the copy
 	KeepAlive          bool   // keep the connection open for the host's next request
 	Once               bool   // send the request only once
-	MaxBody            int64  // bytes; 0: as for all
+	MaxBody            int64  // bytes; 0: the limit for all pages
 	Wanted             ContentTypes
-	Robots             bool // it is for a robots.txt
+	Robots             bool // the request is for a robots.txt
 	AskLeave           bool // report the address by Resolved, and wait for a Leave
 }
 
-// Leave says whether a turn's request may go to its host's address. If not, the turn is over, and no more events
-// about it may follow.
+// Leave says whether a turn's request may go to its host's address. If not, the turn is over, and no events about it
+// may follow.
 type Leave struct {
 	Turn    Turn
 	Granted bool
@@ -223,10 +223,10 @@ type Process struct {
 	URL   weburl.URL
 	Page  PageKey
 	Row   store.Page // of the page when it was handed out
-	Alone bool       // must not be processed beside another page with Alone
+	Alone bool       // not to be processed at the same time as another page with Alone
 	Audit bool       // it was requested without the validators of its copy
 	Store ContentTypes
-	// Robots is the record of a robots.txt: only its captures must be made. It is nil for a page.
+	// Robots is the record of a robots.txt, of which only the captures are missing. It is nil for a page.
 	Robots *store.Robots
 }
 
@@ -234,24 +234,24 @@ type Process struct {
 type Append struct {
 	Turn    Turn // whose captures belong to the first record; 0: none
 	Records []store.Record
-	// Owes says what a page hands on to its links, see store.Fetch.
+	// Owes returns how much cash a page passes on to its links, see store.Fetch.
 	Owes  func(cash, paid float64) float64
-	Purge *store.Target // take this down, instead of storing records
-	// Refused is the row of a page that Records[0] refuses without a request. It is for the log.
+	Purge *store.Target // take this down instead of storing records
+	// Refused is the row of a page that Records[0] refuses without a request, for the log.
 	Refused *store.Page
 }
 
-// Rebuild says what to fill the seen test with: all known pages of the shard's partitions, as of these records, by
-// partition.
+// Rebuild names the pages with which to fill the seen test: all known pages of the shard's partitions, up to these
+// records.
 type Rebuild struct {
 	Partitions []weburl.Partition
-	Linked     []uint64 // of each partition there is
+	Linked     []uint64 // for every partition of the crawl
 }
 
 // Reply answers an Order.
 type Reply struct {
 	Number  uint64
-	Count   int64             // pages that the order was carried out for
+	Count   int64             // number of pages affected by the order
 	Refused map[string]string // URLs that were refused, with the reason
 	Err     error
 }

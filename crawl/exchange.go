@@ -14,89 +14,91 @@ import (
 	"freshet/weburl"
 )
 
-// Links from a page to one of a partition that another shard owns are sent. A Parcel has those of some records of one
-// partition for one other. Its owner makes an Arrived record of them, and a Receipt says that this is durable. From
-// then on they are links of that record, on their way as those of any other are.
+// A shard sends links to pages of a partition that another shard owns. A Parcel has such links, from some records of
+// one partition, for one other partition. The other owner makes an Arrived record of them, and returns a Receipt when
+// that is durable. From then on they are links of that record and go the way of all links.
 //
-// Nothing rests on the wire. Of one pair of partitions the next parcel goes out when the one before has its receipt, or
-// is sent again as a whole (Resend); the target knows by number which records it has taken in. What has no receipt is
-// read again from the records after a restart or by the next owner: the mark of sentConsumer keeps them.
+// A parcel may be lost. For each pair of partitions, the next parcel leaves when the receipt for the previous one has
+// come. Without a receipt the same parcel is sent again (Resend). The target knows, by number, which records it has
+// accepted. After a restart, or with a new owner, links without a receipt are read from the records again; the mark of
+// sentConsumer keeps those records.
 //
-// Most links repeat what was sent lately. They are held back (seen.Sender), by each source partition for itself: an
-// owner offers the links of its records in their order, once each, and begins with an empty cache. So what is held back
-// follows an equal link of an earlier record, which is on its way until it has its receipt. A cache that partitions
-// shared would lose links: of two that were sent before a restart, one may be what the target passes over because it
-// has the record, and the other, which it has not, may be held back behind that one.
+// Most links repeat a link that was sent recently. They are held back (seen.Sender), for each source partition
+// separately. The owner of a partition offers the links of each record once, in the order of the records, and starts
+// with an empty cache. So a link is held back only behind an equal link of an earlier record, and that one is sent
+// until it has its receipt. A cache shared by partitions would lose links. Suppose that two partitions sent the same
+// link before a restart: the target may skip the first, because it has that record, while the second, which it does not
+// have, is held back.
 //
-// Where links are sent from, and where they are decided here, hangs on the pair. Links of partition s to partition t
-// are sent where a store.Peer of s says so, and where t is not owned: then it comes to say so. Records up to its After
-// were decided while both had one owner. When both have one owner again, links are sent to the shard itself, until
-// nothing is on its way (join).
+// Whether links are sent or decided here depends on the pair of partitions. Links from s to t are sent if a store.Peer
+// of s says so. They are also sent if t is not owned; then a Peer is recorded first. Records up to Peer.After were
+// decided while both partitions had one owner. When both have one owner again, the shard sends the links to itself
+// until none is in flight (join).
 
-// A Parcel is links from pages of one partition to pages of another.
+// A Parcel has links from pages of one partition to pages of another.
 type Parcel struct {
 	From, To weburl.Partition
 	Parts    []Part // by number
 }
 
-// Part are the links for a partition that one record brings, as they were admitted, with their cash.
+// A Part has the links of one record to a partition, as they were admitted, with their cash.
 type Part struct {
 	Record uint64
 	Links  []weburl.Link
 }
 
-// A Receipt says that the links of From's records up to Record that are for To are durable there.
+// A Receipt reports that the links to To of From's records up to Record are durable there.
 type Receipt struct {
 	From, To weburl.Partition
 	Record   uint64
 }
 
-// sentConsumer's mark is the last record of which all links that are sent have a receipt. Only a partition of which
-// links have been sent has the mark.
+// sentConsumer is the consumer whose mark is the last record with a receipt for all its links. Only a partition that
+// has sent links has the mark.
 const sentConsumer = "sent"
 
-// mostParcelLinks bounds the links of a parcel, except for those of one record.
+// mostParcelLinks is the maximum number of links in a parcel. A single record may have more.
 const mostParcelLinks = 1 << 12
 
-// exchange are the links on their way from and to other owners, by partition.
+// exchange holds the links in flight from and to other owners, by partition.
 type exchange struct {
 	out []*outbox
-	in  []map[weburl.Partition]*inbox // by where links come from
-	due []pair                        // whose next parcel may go out
+	in  []map[weburl.Partition]*inbox // by target, then by source
+	due []pair                        // lanes whose next parcel may leave
 }
 
-// pair names a lane.
+// pair names a lane: its source and its target.
 type pair struct{ from, to weburl.Partition }
 
-// outbox has what is sent from one owned partition.
+// outbox holds what is sent from one owned partition.
 type outbox struct {
-	passed  uint64 // the last record that was looked through for links to be sent
-	decided uint64 // the last one whose links were decided when the partition came: those that part after it are new
-	noted   uint64 // the mark as records have it
-	marked  bool   // there is one
+	passed  uint64 // the last record whose links were checked for links to send
+	decided uint64 // the last record whose links were decided when the partition came; lanes open only after it
+	noted   uint64 // the recorded mark
+	marked  bool   // there is a mark
 	lanes   map[weburl.Partition]*lane
 	sender  *seen.Sender // nil: nothing was sent, or nothing is held back
 }
 
-// lane is what is sent from one partition to another.
+// lane holds what is sent from one partition to another.
 type lane struct {
 	after  uint64        // records up to this number were decided by the owner of both
 	parts  []Part        // without a receipt
-	flying int           // how many of them are in the parcel that is on its way
-	sent   time.Time     // when that was
-	wait   time.Duration // until it is taken for lost
-	noted  bool          // that links are sent is durable
-	bytes  int64         // that parts take
-	rest   uint64        // the first record that there was no room for; 0: parts are all there is
+	flying int           // number of them in the parcel in flight
+	sent   time.Time     // when that parcel left
+	wait   time.Duration // until it counts as lost
+	noted  bool          // it is durable that links are sent
+	bytes  int64         // size of parts
+	rest   uint64        // the first record for which there was no room; 0: parts has all links
 }
 
-// inbox says up to which record links have come.
+// inbox knows up to which record links have arrived.
 type inbox struct {
-	taken   uint64 // in records that are proposed or durable
+	taken   uint64 // the last record that is proposed or durable
 	durable uint64
 }
 
-// openBoxes reads what is stored about the exchange of a partition that the shard now owns.
+// openBoxes reads the stored state of the exchange for a partition that the shard now owns.
 func (s *Shard) openBoxes(p weburl.Partition, marks []store.Mark) error {
 	peers, err := s.rows.Peers(p)
 	if err != nil {
@@ -126,7 +128,7 @@ func (s *Shard) closeBoxes(p weburl.Partition) { s.exchange.out[p], s.exchange.i
 // part returns a record's admitted links that are decided here, and sends the others.
 func (s *Shard) part(l *offered, links []weburl.Link) []weburl.Link {
 	if l.arrived {
-		return links // they have come to where they belong
+		return links // they have arrived at their partition
 	}
 	var box *outbox
 	if l.mark.Record != 0 {
@@ -154,7 +156,7 @@ func (s *Shard) part(l *offered, links []weburl.Link) []weburl.Link {
 	return stay
 }
 
-// send adds the links of a record that are for other owners.
+// send adds the links of a record that go to other owners.
 func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]weburl.Link) {
 	if mark.Record <= b.passed {
 		return
@@ -174,11 +176,12 @@ func (s *Shard) send(b *outbox, mark seen.Mark, away map[weburl.Partition][]webu
 	}
 }
 
-// laneBytes bounds what waits for one receipt after the other. What goes beyond is read from its records again.
+// laneBytes limits the links in memory that wait for a receipt, per lane. Links beyond the limit are read from their
+// records again.
 func (s *Shard) laneBytes() int64 { return s.settings.OfferBytes / int64(s.settings.Partitions) }
 
-// load takes in the links of a further record, except for those that are held back, unless there are as many bytes
-// already. It reports whether it did.
+// load adds the links of the next record to a lane, except those held back. It reports false, and adds none, if the
+// lane is full.
 func (s *Shard) load(b *outbox, l *lane, p Part) bool {
 	if l.rest == 0 && len(l.parts) > 0 && l.bytes+int64(seen.Bytes(p.Links)) > s.laneBytes() {
 		l.rest = p.Record
@@ -202,14 +205,15 @@ func (s *Shard) load(b *outbox, l *lane, p Part) bool {
 	return true
 }
 
-// sendAll lets nothing be held back that repeats what was sent before.
+// sendAll empties the caches, so that no link is held back as a repetition of one sent before.
 func (s *Shard) sendAll() {
 	for p := range s.owned() {
 		s.exchange.out[p].sender = nil
 	}
 }
 
-// refill reads some of what there was no room for. What is held back counts, too, so that it ends.
+// refill reads some of the links for which the lane had no room. Links that are held back count too, so that one call
+// is bounded.
 func (s *Shard) refill(p pair, l *lane) error {
 	box, from := s.exchange.out[p.from], l.rest
 	l.rest = 0
@@ -247,14 +251,14 @@ func (s *Shard) refill(p pair, l *lane) error {
 	return nil
 }
 
-// arrives reports whether a record has links that another partition's pages have brought.
+// arrives reports whether the links of a record come from another partition's pages.
 func arrives(r store.Record) bool {
 	a, ok := r.(*store.Arrived)
 	return ok && a.From != a.Partition
 }
 
-// openLane begins to send links of records after a number. No parcel leaves before that is durable: whoever owns the
-// partition then must know that a link may be on its way.
+// openLane starts sending the links of records after a number. No parcel leaves before this is durable, because the
+// next owner of the partition must know that links may be in flight.
 func (s *Shard) openLane(b *outbox, p pair, after uint64) *lane {
 	l := &lane{after: after}
 	b.lanes[p.to] = l
@@ -266,7 +270,7 @@ func (s *Shard) openLane(b *outbox, p pair, after uint64) *lane {
 	return l
 }
 
-// proposeAside has a record made durable that depends on no row and changes none but its own.
+// proposeAside makes a record durable that depends on no row and changes only its own.
 func (s *Shard) proposeAside(r store.Record, then func()) {
 	s.appends.others = append(s.appends.others, proposal{Append{Records: []store.Record{r}}, 0, func(stored) error {
 		then()
@@ -274,9 +278,9 @@ func (s *Shard) proposeAside(r store.Record, then func()) {
 	}})
 }
 
-// noteSent returns the records that say up to which record all links have been taken in. They are stored before the
-// links of a record count as decided: what is not taken in is not forgotten. Links that were to be decided here, and
-// are not, may be for the next owner to send: no record behind the last decided one is noted.
+// noteSent returns records with the last record of which all links have been accepted. They are stored before the links
+// of a record count as decided, so no link that was not accepted is forgotten. noteSent notes no record behind the last
+// decided one: links that were to be decided here may be for the next owner to send.
 func (s *Shard) noteSent() (records []store.Record) {
 	for p := range s.owned() {
 		box := s.exchange.out[p]
@@ -296,7 +300,7 @@ func (s *Shard) noteSent() (records []store.Record) {
 	return records
 }
 
-// ship sends the waiting parcels.
+// ship sends the parcels that are due.
 func (s *Shard) ship() error {
 	var again []pair
 	for len(s.exchange.due) > 0 {
@@ -315,7 +319,7 @@ func (s *Shard) ship() error {
 			}
 		}
 		if len(l.parts) == 0 {
-			if l.rest > 0 { // all was held back
+			if l.rest > 0 { // all were held back
 				again = append(again, due)
 			}
 			continue
@@ -337,7 +341,7 @@ func (s *Shard) ship() error {
 	return nil
 }
 
-// parcel returns how many parts go with the next parcel.
+// parcel returns the number of parts in the next parcel.
 func (l *lane) parcel(bytes int64) (parts int) {
 	links := 0
 	for parts < len(l.parts) {
@@ -352,8 +356,8 @@ func (l *lane) parcel(bytes int64) (parts int) {
 	return parts
 }
 
-// resend sends everything to a partition again that has no receipt. The partition has a new owner, so waits start
-// again at their shortest.
+// resend sends all links to a partition again that have no receipt. The partition has a new owner, so its wait starts
+// again at the shortest.
 func (s *Shard) resend(to weburl.Partition) {
 	for p := range s.owned() {
 		if l := s.exchange.out[p].lanes[to]; l != nil {
@@ -369,8 +373,8 @@ const (
 	mostWait  = 16 * time.Second
 )
 
-// resendLost sends everything to a partition again that has waited too long for its receipt. Without an answer the
-// waits grow.
+// resendLost sends all links to a partition again whose parcel has waited too long for its receipt. Each time without
+// an answer doubles the wait.
 func (s *Shard) resendLost(to weburl.Partition) {
 	for p := range s.owned() {
 		l := s.exchange.out[p].lanes[to]
@@ -384,7 +388,8 @@ func (s *Shard) resendLost(to weburl.Partition) {
 	}
 }
 
-// arriving takes in a parcel. One that is not for the shard is passed over: it is sent again.
+// arriving accepts a parcel. It ignores a parcel for a partition that the shard does not serve, which will be sent
+// again.
 func (s *Shard) arriving(parcel Parcel) {
 	if !s.ready || int(parcel.To) >= len(s.tenures) || !s.serves(parcel.To) || len(parcel.Parts) == 0 {
 		return
@@ -417,8 +422,9 @@ func (s *Shard) arriving(parcel Parcel) {
 	})
 }
 
-// accept has links offered to the seen test that have arrived and are durable. The receipt waits until the test has
-// taken them, so that no more come than it takes; but not for a hand-over, which may wait for the receipt.
+// accept offers links to the seen test that have arrived and are durable. The receipt waits until the test has accepted
+// them, so that no more arrive than the test accepts. During a hand-over the receipt leaves at once, because the
+// hand-over may wait for it.
 func (s *Shard) accept(l offered, r Receipt) {
 	if s.offers.held != nil {
 		s.receipt(r)
@@ -431,7 +437,7 @@ func (s *Shard) accept(l offered, r Receipt) {
 	s.offers.add(l)
 }
 
-// receipt sends the owner of the source a receipt.
+// receipt sends a receipt to the owner of the source.
 func (s *Shard) receipt(r Receipt) {
 	if s.owns(r.From) {
 		s.received(r)
@@ -440,7 +446,7 @@ func (s *Shard) receipt(r Receipt) {
 	s.out.Receipts = append(s.out.Receipts, r)
 }
 
-// received drops links with a receipt.
+// received drops the links for which a receipt has come.
 func (s *Shard) received(r Receipt) {
 	if int(r.From) >= len(s.tenures) || !s.owns(r.From) {
 		return
@@ -462,7 +468,7 @@ func (s *Shard) received(r Receipt) {
 	}
 }
 
-// Unsent returns how many records have links that wait for a receipt of another shard, at least. O(pairs of
+// Unsent returns how many records, at least, have links that wait for a receipt of another shard. O(pairs of
 // partitions).
 func (s *Shard) Unsent() (records int) {
 	for p := range s.owned() {

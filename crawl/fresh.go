@@ -13,33 +13,33 @@ import (
 	"freshet/weburl"
 )
 
-// fresh keeps the stored pages fresh: it tells a Keeper what comes of visits, and says which pages the Keeper picks.
-// Learning goes in bounded pieces, one a look. A nil fresh keeps nothing.
+// fresh keeps the stored pages fresh. It reports the outcomes of visits to a Keeper, and plans visits to the pages that
+// the Keeper picks. It learns in bounded pieces, one per look. A nil fresh keeps no page.
 type fresh struct {
 	asked  Refresh
 	second time.Duration // as Settings have it
 	pacer  *keepfresh.Pacer
 	policy refresh.Policy
-	belief *refresh.Index // what is believed of pages; the policy itself where that is an Index
+	belief *refresh.Index // beliefs about pages; the policy itself if that is an Index
 	keeper *keepfresh.Keeper
 
 	rows  pageRows
 	table table
 
-	past    *past    // that is being told; nil: all is
-	waiting []func() // what is to be told after it
+	past    *past    // stored visits still to be learned; nil: all are learned
+	waiting []func() // to be called after it
 
-	study func() (struct{}, bool) // does the next piece of learning; nil: nothing is being learned
-	stop  func()                  // ends it
-	last  time.Time               // look
-	wake  time.Time               // of the next
-	told  bool                    // something since the last look
+	study func() (struct{}, bool) // does the next piece of learning; nil: there is none
+	stop  func()                  // ends the learning
+	last  time.Time               // time of the last look
+	wake  time.Time               // time of the next look
+	told  bool                    // an outcome or a claim has come since the last look
 	stuck bool                    // picks are on their way to the due queues
 
 	calibration calibration
 	sums        Beliefs
-	wanted      bool      // the sums are
-	rest        time.Time // until then there are no further sums
+	wanted      bool      // new sums are requested
+	rest        time.Time // no new sums until then
 	known       *Freshness
 
 	ranking    ranking
@@ -51,10 +51,10 @@ type pageRows interface {
 	Page(weburl.Partition, weburl.Fingerprint) (store.Page, error)
 }
 
-// How often is looked, in machine time.
+// The time between looks, in machine time.
 const (
-	soonLooks = 100 * time.Millisecond // until the next look after something was told
-	restLooks = time.Second            // and after nothing was
+	soonLooks = 100 * time.Millisecond // after an outcome or a claim
+	restLooks = time.Second            // otherwise
 )
 
 func newFresh(asked Refresh, rows pageRows, hosts keepfresh.Hosts, delay, second time.Duration, now time.Time) (*fresh, error) {
@@ -81,7 +81,7 @@ func (f *fresh) pace(delay time.Duration) keepfresh.Pace {
 	return keepfresh.NewPace(f.asked.Budget, f.asked.Interval, f.of(keepfresh.LookAhead), delay)
 }
 
-// of returns a part of a second of the machine's, in the crawl's time.
+// of converts a machine time to the crawl's time.
 func (f *fresh) of(part time.Duration) time.Duration {
 	return time.Duration(float64(part) * f.second.Seconds())
 }
@@ -95,28 +95,28 @@ func (f *fresh) setBudget(budget int64, delay time.Duration, now time.Time) {
 	f.keeper.SetPace(f.pace(delay))
 }
 
-// ranked asks an Index for what it has ranked: it studies apart from its picks.
+// ranked picks the pages that an Index has ranked, because the Index learns apart from its picks.
 type ranked struct{ *refresh.Index }
 
 // Next implements refresh.Policy.
 func (p ranked) Next(now float64) (refresh.ID, float64, bool) { return p.Pick(now) }
 
-// hosts tells from the frontier when sites may be asked.
+// hosts reads from the frontier when a site may be requested.
 type hosts struct{ shard *Shard }
 
-// enter takes a page in.
+// enter adds a page to the table and the keeper.
 func (f *fresh) enter(key PageKey, u weburl.URL, apart bool, at float64) refresh.ID {
 	weight := f.weightOf(u)
 	id := f.table.add(key, apart, weight)
 	path := u.Path()
 	if u.Query() != "" {
-		path += "?" // the folder /a/b is named like /a/b alone
+		path += "?" // because /a/b?q is in the folder /a/b, which has the name of the page /a/b
 	}
 	f.keeper.Enter(id, refresh.Page{Site: string(u.Site()), Path: path, Weight: weight, Fresh: at, Apart: apart})
 	return id
 }
 
-// at returns the page with a path, if it is kept fresh. home says in which partition a site is.
+// at returns a function that finds the page with a path, if it is kept fresh. home returns the partition of a site.
 func (f *fresh) at(home func(weburl.Site) weburl.Partition) func(site, path string) (refresh.ID, bool) {
 	return func(site, path string) (refresh.ID, bool) {
 		u, err := weburl.Site(site).Root().Parse(path)
@@ -127,13 +127,13 @@ func (f *fresh) at(home func(weburl.Site) weburl.Partition) func(site, path stri
 	}
 }
 
-// forget lets a page go.
+// forget removes a page.
 func (f *fresh) forget(id refresh.ID, now time.Time) {
 	f.keeper.Forget(id, now)
 	f.table.remove(id)
 }
 
-// drop lets a page go, if it is kept fresh.
+// drop removes a page if it is kept fresh.
 func (f *fresh) drop(key PageKey, now time.Time) {
 	if f == nil {
 		return
@@ -145,7 +145,7 @@ func (f *fresh) drop(key PageKey, now time.Time) {
 	})
 }
 
-// withdrawn forgets the pages that records withdraw: nobody asks for them any more.
+// withdrawn removes the pages that records withdraw, because no one requests them any more.
 func (f *fresh) withdrawn(records []store.Record, now time.Time) {
 	if f == nil {
 		return
@@ -157,7 +157,7 @@ func (f *fresh) withdrawn(records []store.Record, now time.Time) {
 	}
 }
 
-// dropAll lets those pages go that are wanted no more. O(pages).
+// dropAll removes the pages for which unwanted returns true. O(pages).
 func (f *fresh) dropAll(unwanted func(id refresh.ID, site weburl.Site) bool, now time.Time) {
 	if f == nil {
 		return
@@ -171,7 +171,7 @@ func (f *fresh) dropAll(unwanted func(id refresh.ID, site weburl.Site) bool, now
 	})
 }
 
-// claimed notes a claim that a page has changed, as of a time that policies have.
+// claimed records a claim that a page has changed at a time, in a policy's seconds.
 func (f *fresh) claimed(page PageKey, source refresh.Source, at float64) {
 	if f == nil {
 		return
@@ -184,7 +184,7 @@ func (f *fresh) claimed(page PageKey, source refresh.Source, at float64) {
 	})
 }
 
-// claimant returns who claims that a page has changed, 0 if nobody does.
+// claimant returns the source of a claim that the page has changed, or 0 if there is none.
 func (f *fresh) claimant(page PageKey) refresh.Source {
 	if f == nil {
 		return 0
@@ -195,20 +195,20 @@ func (f *fresh) claimant(page PageKey) refresh.Source {
 	return 0
 }
 
-// A visit is what came of a page's turn.
+// A visit is the outcome of a page's turn.
 type visit struct {
 	page    PageKey
 	url     weburl.URL
 	at      time.Time
 	outcome refresh.Outcome
-	fresh   bool // it was seen whole
+	fresh   bool // the visit saw the whole page
 	gone    bool // it is no longer kept fresh
-	again   bool // its visit failed, and it is asked for again
+	again   bool // the visit failed and will be retried
 
 	apart bool
 }
 
-// visited notes the outcome of a turn.
+// visited records the outcome of a turn and calls OnVisit.
 func (f *fresh) visited(v visit, now time.Time) {
 	f.then(func() { f.tell(v, now) })
 	if !v.again {
@@ -216,7 +216,7 @@ func (f *fresh) visited(v visit, now time.Time) {
 	}
 }
 
-// tell tells what keeps pages fresh what came of a turn.
+// tell reports the outcome of a turn to the keeper.
 func (f *fresh) tell(v visit, now time.Time) {
 	f.told = true
 	id, known := f.table.find(v.page)
@@ -237,7 +237,7 @@ func (f *fresh) tell(v visit, now time.Time) {
 	}
 }
 
-// learn does the next piece of learning, and tells whether there is more.
+// learn does the next piece of learning, and reports whether there is more.
 func (f *fresh) learn(now time.Time) (more bool) {
 	if f.study == nil {
 		pieces := f.belief.Study(keepfresh.Seconds(now))
@@ -255,7 +255,7 @@ func (f *fresh) learn(now time.Time) (more bool) {
 	return more
 }
 
-// close ends what is being learned.
+// close ends the learning under way.
 func (f *fresh) close() {
 	if f != nil && f.stop != nil {
 		f.stop()
@@ -263,7 +263,7 @@ func (f *fresh) close() {
 	}
 }
 
-// pick returns the records of the pages that are to be visited next, and when to pick again.
+// pick returns records that plan the next visits, and when to pick again.
 func (f *fresh) pick(now time.Time) (records []store.Record, wake time.Time) {
 	picks, wake := f.keeper.Pick(nil, keepfresh.PicksAtOnce, now)
 	for _, pick := range picks {
@@ -284,7 +284,7 @@ func (h hosts) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 // Rate implements keepfresh.Hosts.
 func (h hosts) Rate(site weburl.Site) float64 { return h.shard.front.Rate(site) }
 
-// keepFresh takes a look at the pages that are kept fresh, if it is time: it learns, picks, and sums up.
+// keepFresh looks after the pages that are kept fresh, if it is time: it learns, picks, and sums up.
 func (s *Shard) keepFresh() error {
 	f := s.fresh
 	if f == nil || s.ending != "" {
@@ -302,7 +302,7 @@ func (s *Shard) keepFresh() error {
 	if soon := f.last.Add(f.of(soonLooks)); f.told && soon.Before(f.wake) {
 		f.wake = soon
 	}
-	if s.paused { // the order to go on is what helps
+	if s.paused { // until the order to go on
 		return nil
 	}
 	if s.now.Before(f.wake) {
@@ -328,7 +328,7 @@ func (s *Shard) keepFresh() error {
 	return nil
 }
 
-// pick proposes the next picks, unless the last ones are still on their way, and returns when to pick again.
+// pick proposes the next picks, unless the last ones are not durable yet, and returns when to pick again.
 func (s *Shard) pick() (again time.Time, err error) {
 	f := s.fresh
 	if f.stuck || s.paused || !s.begun {
@@ -342,7 +342,7 @@ func (s *Shard) pick() (again time.Time, err error) {
 	})
 }
 
-// learned tells what keeps pages fresh what came of a turn that was committed: record is nil if it had no request.
+// learned reports the outcome of a committed turn to the keeper. record is nil if there was no request.
 func (s *Shard) learned(t *turn, record *store.Fetched, links []weburl.Link) error {
 	f := s.fresh
 	if f == nil {
@@ -361,7 +361,7 @@ func (s *Shard) learned(t *turn, record *store.Fetched, links []weburl.Link) err
 	return nil
 }
 
-// visit returns what came of a page's turn, of which row is the page's now.
+// visit returns the outcome of a page's turn. row is the page's row after it.
 func (s *Shard) visit(key PageKey, row *store.Page, record *store.Fetched) visit {
 	v := visit{page: key, url: row.URL, at: s.now, apart: apart(row)}
 	if record == nil || !s.refreshes(row) {
@@ -382,21 +382,21 @@ func (s *Shard) visit(key PageKey, row *store.Page, record *store.Fetched) visit
 	return v
 }
 
-// refreshes reports whether a page is kept fresh: it has a copy that may be served, is of a type that the rules
-// refresh, and was not set aside.
+// refreshes reports whether a page is kept fresh: it has a copy that may be served, the rules refresh its type, and it
+// was not set aside.
 func (s *Shard) refreshes(row *store.Page) bool {
 	return row.State == store.StateLive && row.Strikes < MaxStrikes && s.rules.of(row.URL.Site()).Refresh.Has(row.ContentType)
 }
 
-// apart reports whether a page is none that people read: what others need to be shown, or a sitemap or a feed.
+// apart reports whether a page is not for people to read: a requisite, a sitemap or a feed.
 func apart(row *store.Page) bool {
 	list := row.Rel == weburl.RelSitemap || row.Rel == weburl.RelFeed
 	kind := row.ContentType
 	return row.Requisite() || list && !strings.Contains(kind, "html") && (strings.Contains(kind, "xml") || strings.Contains(kind, "gzip"))
 }
 
-// takeClaims takes word that pages of a site have changed: of a sitemap or a feed of its own. A date that lies ahead
-// claims nothing.
+// takeClaims records claims that pages of a site have changed, from the site's own sitemaps and feeds. It ignores dates
+// in the future.
 func (s *Shard) takeClaims(site weburl.Site, links []weburl.Link) {
 	for i := range links {
 		link := &links[i]

@@ -15,30 +15,31 @@ import (
 	"freshet/weburl"
 )
 
-// Refresh says how a crawl keeps its copy fresh.
+// Refresh configures how a crawl keeps its copy fresh.
 type Refresh struct {
-	// Budget is the most requests in an interval: new pages, visits, redirect hops, answers 304 and failures all
-	// count; robots.txt does not. Required.
+	// Budget is the maximum number of requests in an interval. New pages, visits, redirect hops, answers 304 and
+	// failures all count; robots.txt does not. Required.
 	Budget   int64
 	Interval time.Duration // default 24 h
 	Policy   string        // one of policies.Names; default policies.Default
-	// Weight is what a second of a page's freshness is worth, relative to other pages; nil: all the same.
+	// Weight returns the worth of a second of a page's freshness, relative to other pages. nil: all pages weigh the
+	// same.
 	Weight func(weburl.URL) float64
-	// Embarrassment is how many queries a day a stale copy of weight 1 embarrasses; 0: unknown.
+	// Embarrassment is the number of queries per day that a stale copy of weight 1 embarrasses. 0: unknown.
 	Embarrassment float64
-	// Rank weighs the pages by their importance instead: half of a page's weight is its PageRank over the
-	// links that are stored, on average over all, half the same for each; a new page weighs as the mean.
-	// Ranks are computed again after so long, and when the pages have doubled. 0: not.
+	// Rank is the time after which PageRanks are computed again; they are also computed when the number of pages has
+	// doubled. Pages then weigh by rank, without regard to Weight: half of a weight is the page's PageRank over the
+	// stored links, relative to the mean, the other half is the same for all pages. A new page has the mean weight. 0:
+	// no ranks.
 	Rank time.Duration
-	// Reweigh is how often Weight and Embarrassment are determined again, beginning with the start of the crawl. 0:
-	// they stay.
+	// Reweigh is how often Weight and Embarrassment are determined again, first at the start of the crawl. 0: never.
 	Reweigh time.Duration
-	// OnVisit is called for every visit to a page that is kept fresh, including the first: whether the copy equals
-	// the page at that time, and whether the page is still kept fresh. It is called from one goroutine.
+	// OnVisit is called for every visit to a page that is kept fresh, including the first. It gets whether the copy
+	// equals the page at that time, and whether the page is still kept fresh. All calls come from one goroutine.
 	OnVisit func(u weburl.URL, at time.Time, copied, kept bool)
 }
 
-// WithDefaults returns r with its zero fields set.
+// WithDefaults returns r with defaults in place of zero fields.
 func (r Refresh) WithDefaults() (Refresh, error) {
 	r.Interval = cmp.Or(r.Interval, 24*time.Hour)
 	r.Policy = cmp.Or(r.Policy, policies.Default, "default")
@@ -68,7 +69,7 @@ func (r Refresh) WithDefaults() (Refresh, error) {
 
 func (r Refresh) perSecond() float64 { return float64(r.Budget) / r.Interval.Seconds() }
 
-// newPolicy returns the policy, without pages.
+// newPolicy returns the policy that r names, without pages.
 func (r Refresh) newPolicy() (refresh.Policy, error) {
 	return policies.New(r.Policy, policies.Setting{
 		Budget: r.perSecond(), Interval: r.Interval.Seconds(), Random: rand.New(rand.NewPCG(1, 2)),
@@ -79,42 +80,42 @@ func (r Refresh) newPolicy() (refresh.Policy, error) {
 type Freshness struct {
 	Pages     int64   `json:"pages"`     // kept fresh; here and below without requisites, sitemaps and feeds
 	Freshness float64 `json:"freshness"` // expected share of them whose copy is up to date
-	// The true share is between these in nine of ten cases.
+	// The true share is between Low and High with a probability of nine in ten.
 	Low       float64 `json:"freshness_low"`
 	High      float64 `json:"freshness_high"`
-	Weighted  float64 `json:"weighted"`   // the same by weight
-	MeanAgeS  float64 `json:"mean_age_s"` // expected time since a copy's page first changed, 0 for the fresh
+	Weighted  float64 `json:"weighted"`   // Freshness, weighted
+	MeanAgeS  float64 `json:"mean_age_s"` // expected time since a copy's page first changed, 0 for fresh copies
 	Policy    string  `json:"policy"`
-	Budget    int64   `json:"budget"` // requests an interval
+	Budget    int64   `json:"budget"` // requests per interval
 	IntervalS float64 `json:"interval_s"`
-	Requests  int64   `json:"requests_in_interval"` // of pages, so far
+	Requests  int64   `json:"requests_in_interval"` // for pages, so far
 	Last      int64   `json:"requests_last_interval"`
 	UnderWay  int     `json:"visits_planned"` // picked pages that may be fetched now
 	Waiting   int     `json:"visits_waiting"` // picked pages whose site must wait
-	// Of about the last thousand visits: the share that was expected to find a change, and the share that did.
-	// Their difference shows how far Freshness can be trusted.
+	// Over about the last thousand visits: the share expected to find a change, and the share that did. Their
+	// difference shows how far Freshness can be trusted.
 	ExpectedChanged float64 `json:"visits_expected_changed"`
 	FoundChanged    float64 `json:"visits_found_changed"`
-	// Forecast is the freshness by weight that other budgets would keep in the long run.
+	// Forecast is the long-run weighted freshness under other budgets.
 	Forecast []BudgetFreshness `json:"forecast"`
-	// Sites are the sites with the most pages, mostSites of them.
+	// Sites are the mostSites sites with the most pages.
 	Sites map[string]SiteFreshness `json:"sites"`
 
-	spread        float64 // variance of the number of pages whose copy is up to date, if they are independent
-	weight        float64 // of the pages
-	embarrassment float64 // queries a day, of a stale copy of weight 1; 0: not known
+	spread        float64 // variance of the number of fresh copies, if copies are independent
+	weight        float64 // total of the pages
+	embarrassment float64 // queries per day that a stale copy of weight 1 embarrasses; 0: not known
 }
 
-// Embarrassment is how many queries a day are expected to be answered by a stale copy, clicked, and found wrong or
-// gone: in the long run, by the forecast.
+// Embarrassment is the expected number of queries per day, in the long run, whose answer is a stale copy that is
+// clicked and found wrong or gone.
 type Embarrassment struct {
 	Expected float64 `json:"expected_per_day"`
 	Uniform  float64 `json:"uniform_per_day"`       // if all pages were visited equally often
 	Double   float64 `json:"double_budget_per_day"` // with twice the budget
 }
 
-// Embarrassment returns the expected embarrassment, by eq. 8 of Wolf et al.: Σ w × the share of the time in which a
-// page's copy is stale. It returns nil where weights do not come from a log of queries.
+// Embarrassment returns the expected embarrassment, by eq. 8 of Wolf et al.: Σ w × the fraction of time for which a
+// page's copy is stale. It returns nil if the weights do not come from a query log.
 func (f *Freshness) Embarrassment() *Embarrassment {
 	if f == nil || f.embarrassment == 0 || len(f.Forecast) != len(budgets) {
 		return nil
@@ -131,24 +132,24 @@ type SiteFreshness struct {
 	MeanAgeS  float64 `json:"mean_age_s"`
 }
 
-// BudgetFreshness is the forecast for a budget that is spent on visits only.
+// BudgetFreshness is the forecast for one budget, spent on visits only.
 type BudgetFreshness struct {
-	Budget    int64   `json:"budget"` // requests an interval
+	Budget    int64   `json:"budget"` // requests per interval
 	Freshness float64 `json:"freshness"`
 	Uniform   float64 `json:"uniform"` // if all pages were visited equally often
 }
 
-// mostSites bounds the sites that are reported individually.
+// mostSites is the maximum number of sites reported individually.
 const mostSites = 50
 
-// Beliefs are sums over the beliefs about pages. They are filled some pages at a time, see Shard.SumUp.
+// Beliefs are sums of the beliefs about pages, computed some pages at a time, see Shard.SumUp.
 type Beliefs struct {
 	next   refresh.ID
 	total  belief
 	bySite map[weburl.Site]*belief
 }
 
-// Next continues with the pages of another shard.
+// Next prepares the sums for the pages of another shard.
 func (b *Beliefs) Next() { b.next = 0 }
 
 // belief is the sums over some pages.
@@ -171,11 +172,11 @@ func (b *belief) meanAge() float64   { return b.age / float64(max(1, b.pages)) }
 
 const (
 	summedAtOnce = 2048
-	sumEvery     = time.Second // of the machine's time
+	sumEvery     = time.Second // machine time
 )
 
-// estimate continues the sums over all pages, if they were requested since the last ones, and stores the result at
-// the end.
+// estimate continues the sums over all pages if a caller has requested them since the last ones. At the end it stores
+// the result.
 func (f *fresh) estimate(now time.Time) {
 	if !f.wanted || now.Before(f.rest) || !f.sumUp(&f.sums, now) {
 		return
@@ -188,7 +189,7 @@ func (f *fresh) estimate(now time.Time) {
 	f.sums, f.wanted, f.rest = Beliefs{}, false, now.Add(f.of(sumEvery))
 }
 
-// sumUp adds some further pages to sums, and reports whether they were the last.
+// sumUp adds some more pages to the sums, and reports whether they were the last.
 func (f *fresh) sumUp(b *Beliefs, now time.Time) (done bool) {
 	if b.bySite == nil {
 		b.bySite = map[weburl.Site]*belief{}
@@ -210,7 +211,7 @@ func (f *fresh) sumUp(b *Beliefs, now time.Time) (done bool) {
 	return b.next >= f.table.end()
 }
 
-// url returns a page's URL from its row; none if the row cannot be read.
+// url returns a page's URL from its row, or the zero URL if the row cannot be read.
 func (f *fresh) url(id refresh.ID) weburl.URL {
 	page := &f.table.pages[id]
 	row, err := f.rows.Page(page.partition, page.fingerprint)
@@ -220,10 +221,10 @@ func (f *fresh) url(id refresh.ID) weburl.URL {
 	return row.URL
 }
 
-// forecastPages is the most pages that a forecast samples.
+// forecastPages is the maximum number of pages that a forecast samples.
 const forecastPages = 256
 
-// budgets are those of a forecast, in times the crawl's.
+// budgets are the budgets of a forecast, as multiples of the crawl's.
 var budgets = [...]float64{0.25, 0.5, 1, 2, 4}
 
 // forecast returns the freshness at a quarter of the budget to four times the budget.
@@ -256,13 +257,13 @@ func (f *fresh) outlooks() (some []refresh.Outlook, share float64) {
 	return some, float64(len(some)) / float64(max(1, f.table.len()))
 }
 
-// calibration compares what visits were expected to find with what they found. Recent visits count more.
+// calibration compares the changes that visits were expected to find with those they found. Recent visits count more.
 type calibration struct{ visits, expected, changed float64 }
 
-// rememberedFindings is how many visits a calibration is based on.
+// rememberedFindings is the number of visits on which a calibration is based.
 const rememberedFindings = 1000
 
-// add adds a visit to a copy that was stale with a probability.
+// add adds a visit to a copy that was stale with probability stale.
 func (c *calibration) add(stale float64, changed bool) {
 	const keep = 1 - 1.0/rememberedFindings
 	found := 0.0
@@ -272,7 +273,7 @@ func (c *calibration) add(stale float64, changed bool) {
 	c.visits, c.expected, c.changed = keep*c.visits+1, keep*c.expected+stale, keep*c.changed+found
 }
 
-// shares returns the share of changed pages that was expected and that which was found.
+// shares returns the expected and the observed share of visits that find a change.
 func (c *calibration) shares() (expected, found float64) {
 	if c.visits == 0 {
 		return 0, 0
@@ -280,7 +281,7 @@ func (c *calibration) shares() (expected, found float64) {
 	return c.expected / c.visits, c.changed / c.visits
 }
 
-// Result returns the freshness from the sums.
+// Result returns the freshness computed from the sums.
 func (b *Beliefs) Result() *Freshness {
 	f := &Freshness{
 		Pages: b.total.pages, Freshness: b.total.freshness(), MeanAgeS: b.total.meanAge(), Sites: map[string]SiteFreshness{},
@@ -304,18 +305,19 @@ func (b *Beliefs) Result() *Freshness {
 	return f
 }
 
-// together is the standard error that beliefs about many pages share, as a part of the stale share. They go wrong
-// together where a site's sitemap or feed is visited less often than before: what it told of is missing then.
+// together is the standard error that the beliefs about many pages have in common, as a fraction of the stale share.
+// Such beliefs are wrong together if a site's sitemap or feed is visited less often than before, because the changes
+// that it reported are then missing.
 const together = 0.2
 
-// bound sets the bounds of the freshness, two standard errors away.
+// bound sets the bounds of the freshness at two standard errors.
 func (f *Freshness) bound() {
 	n := float64(max(1, f.Pages))
 	either := 2 * math.Hypot(math.Sqrt(f.spread)/n, together*(1-f.Freshness))
 	f.Low, f.High = max(0, f.Freshness-either), min(1, f.Freshness+either)
 }
 
-// And returns the freshness of two shards' parts of a copy together. nil stands for a shard without sums yet.
+// And returns the combined freshness of two shards' parts of a copy. nil stands for a shard without sums yet.
 func (f *Freshness) And(o *Freshness) *Freshness {
 	if f == nil || o == nil {
 		return cmp.Or(f, o)
@@ -346,7 +348,7 @@ func (f *Freshness) And(o *Freshness) *Freshness {
 	return &sum
 }
 
-// mostPages returns those of some sites that have the most pages.
+// mostPages returns the mostSites sites with the most pages, of two sets.
 func mostPages(some, others map[string]SiteFreshness) map[string]SiteFreshness {
 	all := maps.Clone(some)
 	maps.Copy(all, others)
@@ -359,11 +361,11 @@ func mostPages(some, others map[string]SiteFreshness) map[string]SiteFreshness {
 	return all
 }
 
-// Freshness returns the last computed freshness of the copy, and requests a new computation. It is nil before the
-// first one, and if nothing is kept fresh.
+// Freshness returns the last computed freshness of the copy and requests a new computation. It returns nil before the
+// first computation, and if no page is kept fresh.
 func (s *Shard) Freshness(now time.Time) *Freshness { return s.fresh.freshness(now) }
 
-// freshness returns what the last sums came to, and asks for further ones; nil before the first.
+// freshness returns the last computed freshness and requests a new one; nil before the first.
 func (f *fresh) freshness(now time.Time) *Freshness {
 	if f == nil {
 		return nil
@@ -379,22 +381,22 @@ func (f *fresh) freshness(now time.Time) *Freshness {
 	return &found
 }
 
-// SumUp adds the present beliefs about some further pages to sums, and reports whether they were the last. A crawl
-// that keeps nothing fresh has none.
+// SumUp adds the present beliefs about some more pages to the sums, and reports whether they were the last. It adds
+// none if no page is kept fresh.
 func (s *Shard) SumUp(b *Beliefs, now time.Time) (done bool) {
 	return s.fresh == nil || s.fresh.sumUp(b, now)
 }
 
-// Refreshing is the belief about a page that is kept fresh, and its consequences.
+// Refreshing is the belief about a page that is kept fresh, and what follows from it.
 type Refreshing struct {
 	Weight     float64
 	Planned    int        // visits since the crawl began to run
 	NextDue    *time.Time // nil: never or unknown
-	RatePerDay float64    // changes expected
+	RatePerDay float64    // expected changes
 	Stale      float64    // the probability that the copy is stale
 	AgeS       float64
-	Value, Bar float64 // of a visit now; the value from which on pages are visited
-	// PerInterval is how many visits an interval the page is worth now.
+	Value, Bar float64 // worth of a visit now; the worth above which pages are visited
+	// PerInterval is how many visits per interval the page is worth now.
 	PerInterval float64
 }
 

@@ -12,31 +12,31 @@ import (
 	"freshet/weburl"
 )
 
-// A partition changes hands between two moments at which nothing of it is undecided: the giver's, from which on its
-// links to the partition are sent, and the taker's, from which on its own are not. For each the shard holds back what
-// is to be offered to the seen test until all that was offered is decided and stored (quiet). What the giver knows
-// beyond the rows it notes in them (hosts' gates), and forgets.
+// A hand-over of a partition has two moments: after the first the giver sends its links to the partition, after the
+// second the taker no longer sends its own. At both, no link of that shard may be undecided. So before each the shard
+// holds back new links until the seen test has decided all that it was offered and the verdicts are stored (quiet). The
+// giver records what it knows beyond the rows, the hosts' gates, and then forgets the partition.
 //
-// One partition at a time is given or taken. The crawl of the others goes on; but their links wait while the seen test
-// gets to know a partition's pages.
+// A shard gives or takes one partition at a time. The crawl of other partitions goes on, but their links wait while the
+// seen test learns a partition's pages.
 
-// moves are the hand-overs of a shard, one after the other.
+// moves holds the hand-overs of a shard. They are made one after the other.
 type moves struct {
-	waiting []func() error // to be begun
-	under   bool           // one is under way
-	when    func() bool    // it goes on then
-	then    func() error   // with this
+	waiting []func() error // hand-overs to begin
+	under   bool           // a hand-over is under way
+	when    func() bool    // when it continues
+	then    func() error   // how it continues
 }
 
 func (m *moves) busy() bool { return m.under || len(m.waiting) > 0 }
 
-// canMove reports whether a hand-over can begin or go on.
+// canMove reports whether a hand-over can begin or continue.
 func (s *Shard) canMove() bool {
 	m := &s.moves
 	return !m.under && len(m.waiting) > 0 && s.ready || m.when != nil && m.when()
 }
 
-// handOver goes on with hand-overs.
+// handOver begins or continues hand-overs.
 func (s *Shard) handOver() error {
 	m := &s.moves
 	for s.canMove() {
@@ -55,14 +55,14 @@ func (s *Shard) handOver() error {
 	return nil
 }
 
-// await goes on with a hand-over as soon as something is true.
+// await continues a hand-over with then as soon as when returns true.
 func (s *Shard) await(when func() bool, then func() error) { s.moves.when, s.moves.then = when, then }
 
 // moved ends a hand-over.
 func (s *Shard) moved() { s.moves.under = false }
 
-// quiet makes a change when nothing that was offered is undecided, and something else is true. What comes meanwhile
-// is held back: the change releases it.
+// quiet makes the change do when no offered link is undecided and when returns true. It holds back new links until
+// then; do must release them.
 func (s *Shard) quiet(when func() bool, do func() error) {
 	s.offers.hold()
 	isQuiet := func() bool { return s.offers.idle() && when() }
@@ -80,7 +80,7 @@ func (s *Shard) quiet(when func() bool, do func() error) {
 
 func always() bool { return true }
 
-// giveAway hands a partition over.
+// giveAway gives a partition to another shard.
 func (s *Shard) giveAway(p weburl.Partition, reply replier) error {
 	if int(p) >= len(s.tenures) || s.alone() {
 		return fmt.Errorf("%w: give partition %d", ErrOrder, p)
@@ -101,15 +101,15 @@ func (s *Shard) giveAway(p weburl.Partition, reply replier) error {
 	return nil
 }
 
-// takenAt returns when a host's partition came from an owner who may have been cut off, or goes by another clock.
+// takenAt returns when a host's partition came from an owner that may have been cut off or has another clock.
 func (s *Shard) takenAt(host string) time.Time { return s.taken[s.home(weburl.Site("http://"+host))] }
 
-// lies returns which sites lie in a partition.
+// lies returns a function that reports whether a site is in a partition.
 func (s *Shard) lies(p weburl.Partition) func(weburl.Site) bool {
 	return func(site weburl.Site) bool { return s.home(site) == p }
 }
 
-// underWay reports whether a turn asks a host of a partition, or is for one of its pages.
+// underWay reports whether a turn uses a host of a partition, or is for one of its pages.
 func (s *Shard) underWay(p weburl.Partition) bool {
 	for _, t := range s.turns {
 		if s.home(t.page.Site) == p || s.home(t.asked.Site) == p {
@@ -119,7 +119,8 @@ func (s *Shard) underWay(p weburl.Partition) bool {
 	return false
 }
 
-// letGo forgets a partition of which nothing is under way, and answers when all that was proposed of it is durable.
+// letGo forgets a partition that has no turn under way. It replies when all records proposed for the partition are
+// durable.
 func (s *Shard) letGo(p weburl.Partition, reply replier) error {
 	records, err := s.forgetSites(p)
 	if err != nil {
@@ -129,14 +130,14 @@ func (s *Shard) letGo(p weburl.Partition, reply replier) error {
 	s.closeBoxes(p)
 	s.tenures[p] = elsewhere
 	s.offers.release()
-	s.proposeChange(Append{Records: records}, func(stored) error { // even an empty one comes after all before it
+	s.proposeChange(Append{Records: records}, func(stored) error { // even an empty one is durable only after all earlier ones
 		s.moved()
 		return reply(Reply{})
 	})
 	return nil
 }
 
-// forgetSites forgets the sites of a partition, and returns the gates that are not stored as they are.
+// forgetSites forgets the sites of a partition, and returns records of the gates that are newer than the stored ones.
 func (s *Shard) forgetSites(p weburl.Partition) (records []store.Record, err error) {
 	for _, host := range s.front.Forget(s.lies(p), s.now) {
 		if !host.Gate.Next.After(s.now) {
@@ -162,7 +163,7 @@ func (s *Shard) forgetSites(p weburl.Partition) (records []store.Record, err err
 	return records, nil
 }
 
-// takeOver takes a partition over.
+// takeOver takes a partition from its last owner.
 func (s *Shard) takeOver(o Take, reply replier) error {
 	p := o.Partition
 	if int(p) >= len(s.tenures) || s.alone() {
@@ -185,8 +186,8 @@ func (s *Shard) takeOver(o Take, reply replier) error {
 	return nil
 }
 
-// learn has the seen test know a partition's pages, and then makes a change. What is offered of them meets a test in
-// which nothing else waits: what it says of them is stored already.
+// learn adds a partition's pages to the seen test, and then calls then as a change. Only these pages are offered
+// meanwhile. Their verdicts are dropped, because they are stored already.
 func (s *Shard) learn(p weburl.Partition, then func() error) error {
 	if err := s.addSites(s.finder.Bounds().Scope); err != nil {
 		return err
@@ -205,9 +206,9 @@ func (s *Shard) learn(p weburl.Partition, then func() error) error {
 	})
 }
 
-// learnPages has the seen test know the pages of a partition from one on.
+// learnPages adds the pages of a partition to the seen test, starting with from.
 func (s *Shard) learnPages(p weburl.Partition, from weburl.Fingerprint, then func() error) error {
-	known := &s.offers.intake // no other is offered to before it is released
+	known := &s.offers.intake // links that are held back go elsewhere until they are released
 	var links []weburl.Link
 	for row, err := range s.rows.PagesFrom(p, from) {
 		if err != nil {
@@ -225,8 +226,8 @@ func (s *Shard) learnPages(p weburl.Partition, from weburl.Fingerprint, then fun
 	return nil
 }
 
-// goOn goes on with a partition where its last owner has left off: it replays the records whose links are not decided,
-// or have not been taken in by others, and then hands out its pages.
+// goOn continues a partition where its last owner stopped. It replays the records whose links are not decided, or not
+// accepted by other owners, and then hands out its pages.
 func (s *Shard) goOn(o Take, reply replier) error {
 	p := o.Partition
 	s.offers.release()
@@ -238,7 +239,7 @@ func (s *Shard) goOn(o Take, reply replier) error {
 	})
 }
 
-// serve hands out the pages of a partition that was taken.
+// serve starts handing out the pages of a partition that was taken.
 func (s *Shard) serve(o Take, reply replier) error {
 	p := o.Partition
 	s.tenures[p], s.taken[p] = serving, time.Time{}
@@ -263,7 +264,7 @@ func (s *Shard) serve(o Take, reply replier) error {
 	return s.addSeeds(seeds, func() error { return reply(Reply{}) })
 }
 
-// join has links decided here again that go from one owned partition to another, and were sent while these had
+// join makes links between two owned partitions decided here again, if they were sent while the partitions had
 // different owners.
 func (s *Shard) join() {
 	if len(s.joinable()) == 0 {
@@ -286,7 +287,7 @@ func (s *Shard) join() {
 	})
 }
 
-// joinable returns the pairs of owned partitions of which links are sent.
+// joinable returns the pairs of owned partitions between which links are sent.
 func (s *Shard) joinable() (pairs []pair) {
 	for p := range s.owned() {
 		for _, to := range slices.Sorted(maps.Keys(s.exchange.out[p].lanes)) {
@@ -298,7 +299,7 @@ func (s *Shard) joinable() (pairs []pair) {
 	return pairs
 }
 
-// allArrived reports whether nothing is on its way between owned partitions.
+// allArrived reports whether no link is in flight between owned partitions.
 func (s *Shard) allArrived() bool {
 	return !slices.ContainsFunc(s.joinable(), func(p pair) bool {
 		l := s.exchange.out[p.from].lanes[p.to]

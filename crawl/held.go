@@ -3,13 +3,13 @@ package crawl
 // Held is what a shard keeps in memory.
 type Held struct {
 	Sites       int   // with waiting pages
-	Queued      int   // pages that wait, new and due
+	Queued      int   // pages in queues, new and due
 	Kept        int   // pages that are kept fresh
-	Known       int64 // pages
-	RobotsBytes int64 // of rules
+	Known       int64 // known pages
+	RobotsBytes int64 // of robots rules
 }
 
-// Held returns how much the shard keeps in memory. O(1).
+// Held returns what the shard keeps in memory. O(1).
 func (s *Shard) Held() Held {
 	queues := s.front.Stats()
 	h := Held{Sites: queues.Sites, Queued: queues.QueuedNew + queues.QueuedDue, Known: s.counts.Known, RobotsBytes: s.book.Bytes()}
@@ -19,7 +19,7 @@ func (s *Shard) Held() Held {
 	return h
 }
 
-// And returns what two shards hold.
+// And returns the sum of what two shards keep.
 func (h Held) And(o Held) Held {
 	return Held{h.Sites + o.Sites, h.Queued + o.Queued, h.Kept + o.Kept, h.Known + o.Known, h.RobotsBytes + o.RobotsBytes}
 }

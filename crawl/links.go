@@ -12,28 +12,28 @@ import (
 	"freshet/weburl"
 )
 
-// Links pass in two steps. First they are offered to the seen test, which accepts them at once or, if it is full,
-// after the next drain. Then a drain decides which of the offered links are new: Work.Drain gets the verdicts, the
-// verdicts become records, and once these are durable the test keeps the verdicts (Work.Keep).
+// Links pass in two steps. First they are offered to the seen test, which accepts them at once or, if it is full, after
+// the next drain. Then a drain decides which of the offered links are new: Work.Drain returns verdicts, the verdicts
+// become records, and when these are durable the test keeps the verdicts (Work.Keep).
 
-// offers are links that pass through the seen test.
+// offers holds the links that pass through the seen test.
 type offers struct {
 	intake
 	held    *intake // links that come while a hand-over waits for all others to be decided; nil: none
 	phase   phase
-	passing []func() error // decided, of the drain that is under way
+	passing []func() error // decided, of the drain under way
 	rebuilt func() error   // called after the test is filled from the page table; nil: no filling
-	fresh   bool           // something was offered since the last drain began
-	offered time.Time      // when
+	fresh   bool           // links were offered since the last drain began
+	offered time.Time      // when links were last offered
 	drop    bool           // the verdicts are stored already: drop them
 	timing  seen.Timing    // of drains
 }
 
-// intake are links to offer, and what waits for them.
+// intake holds links to offer, and functions that wait for them.
 type intake struct {
-	waiting []offered      // that the test has no room for
-	placed  []func() error // to be done when none wait any more
-	decided []func() error // to be done when all that were offered by now are decided and stored
+	waiting []offered      // links for which the test has no room
+	placed  []func() error // to be called when no links wait any more
+	decided []func() error // to be called when all links offered so far are decided and stored
 }
 
 func (i *intake) add(links offered)           { i.waiting = append(i.waiting, links) }
@@ -45,7 +45,7 @@ type phase uint8
 
 const (
 	resting  phase = iota
-	deciding       // the test is asked
+	deciding       // the test decides
 	storing        // its verdicts become records
 	keeping        // they are durable, and the test keeps them
 	filling        // the test is filled from the page table
@@ -55,16 +55,16 @@ const (
 type offered struct {
 	mark  seen.Mark
 	links []weburl.Link
-	cash  float64      // that their page hands on
+	cash  float64      // that their page passes on
 	again bool         // they were offered before: their cash is paid, their refusals are counted
-	in    bool         // what is left of them was admitted
-	then  func() error // done when the test has taken them; nil: nothing
+	in    bool         // the links that remain were admitted
+	then  func() error // called when the test has accepted them; nil: nothing
 
 	arrived bool // another partition's record brought them: each has its cash
-	unsent  bool // only those count that other shards have to take in
+	unsent  bool // only links that other shards must accept count
 }
 
-// in returns where what comes now belongs.
+// in returns the intake for new links.
 func (o *offers) in() *intake {
 	if o.held != nil {
 		return o.held
@@ -74,7 +74,7 @@ func (o *offers) in() *intake {
 
 func (o *offers) add(links offered) { o.in().add(links) }
 
-// hold keeps back what comes from now on, until release.
+// hold holds back new links until release.
 func (o *offers) hold() {
 	if o.held == nil {
 		o.held = &intake{}
@@ -89,21 +89,21 @@ func (o *offers) release() {
 	o.decided = append(o.decided, held.decided...)
 }
 
-// undecided reports whether links wait to be decided.
+// undecided reports whether any link waits for a decision.
 func (o *offers) undecided() bool {
 	return len(o.waiting) > 0 || len(o.decided) > 0 || o.fresh || o.phase == deciding || o.phase == storing
 }
 
-// idle reports whether nothing is under way.
+// idle reports whether no link waits and no drain or rebuild is under way.
 func (o *offers) idle() bool { return !o.undecided() && o.phase == resting && o.rebuilt == nil }
 
-// whenPlaced does something when the test has taken all that waits.
+// whenPlaced calls do when the test has accepted all waiting links.
 func (o *offers) whenPlaced(do func() error) { o.in().whenPlaced(do) }
 
-// whenDecided makes a change when all that was offered so far is decided and stored, and has that done now.
+// whenDecided makes the change do when all links offered so far are decided and stored, and starts a drain for that.
 func (o *offers) whenDecided(do func() error) { o.in().whenDecided(do) }
 
-// offer offers what waits to the seen test, as far as that has room.
+// offer offers the waiting links to the seen test while it has room.
 func (s *Shard) offer() error {
 	o := &s.offers
 	for len(o.waiting) > 0 || len(o.placed) > 0 {
@@ -135,10 +135,10 @@ func (s *Shard) offer() error {
 	return nil
 }
 
-// offerSome offers links, and tells whether there was room for all of them. What is left is offered later.
+// offerSome offers links, and reports whether there was room for all of them. The rest is offered later.
 func (s *Shard) offerSome(l *offered) (room bool, err error) {
 	if l.mark.Record != 0 && !s.owns(l.mark.Partition) {
-		return true, nil // it was given away: its owner finds them in the record
+		return true, nil // the partition was given away: its owner reads them from the record
 	}
 	if !l.in {
 		l.in = true
@@ -151,11 +151,11 @@ func (s *Shard) offerSome(l *offered) (room bool, err error) {
 	for {
 		some, mark := fewLinks(l.links, s.settings.OfferBytes), seen.Mark{Partition: l.mark.Partition}
 		if len(some) == len(l.links) {
-			mark = l.mark // of a record of which only some links are offered nothing is marked
+			mark = l.mark // a record is marked when all its links are offered
 		}
 		err := s.seen.Offer(mark, some, s.now)
 		if errors.Is(err, seen.ErrFull) {
-			l.links = slices.Clone(l.links) // the finder's until now
+			l.links = slices.Clone(l.links) // until now they are in the finder's buffer
 			return false, nil
 		}
 		if err != nil {
@@ -170,7 +170,7 @@ func (s *Shard) offerSome(l *offered) (room bool, err error) {
 	}
 }
 
-// admit returns those of the links that may make pages.
+// admit returns the links that may become pages.
 func (s *Shard) admit(l *offered) []weburl.Link {
 	switch {
 	case l.unsent:
@@ -183,8 +183,8 @@ func (s *Shard) admit(l *offered) []weburl.Link {
 	return s.finder.Admit(l.links, l.cash)
 }
 
-// fewLinks returns the first links that take no more than so many bytes while they wait, but one at least. Of a page
-// with more than that, a crash in between may pay the first ones' cash twice.
+// fewLinks returns the first links that take at most so many bytes while they wait, but at least one. A page with more
+// links is offered in parts; a crash between the parts may pay the cash of the first ones twice.
 func fewLinks(links []weburl.Link, bytes int64) []weburl.Link {
 	for i := range links {
 		if bytes -= int64(seen.Bytes(links[i : i+1])); bytes < 0 {
@@ -194,7 +194,7 @@ func fewLinks(links []weburl.Link, bytes int64) []weburl.Link {
 	return links
 }
 
-// drainIfDue begins a drain, if it is time, or a rebuild.
+// drainIfDue begins a drain or a rebuild if it is time.
 func (s *Shard) drainIfDue() error {
 	o := &s.offers
 	if o.phase == resting && o.rebuilt != nil {
@@ -208,7 +208,7 @@ func (s *Shard) drainIfDue() error {
 	wanted := len(o.waiting) > 0 || len(o.decided) > 0 || o.held != nil || s.ending != "" || s.finder.Full()
 	if !wanted && !o.timing.Due(s.seen, s.now) {
 		if s.now.Sub(o.offered) > s.of(time.Second) && !s.seen.Due(s.now, 0) {
-			o.fresh = false // the drain that was under way has decided what was offered meanwhile
+			o.fresh = false // the last drain has decided what was offered while it ran
 		}
 		s.wakeAt(s.now.Add(s.of(seen.LookEvery)))
 		return nil
@@ -222,7 +222,7 @@ func (s *Shard) drainIfDue() error {
 	return nil
 }
 
-// decided has what the seen test says stored.
+// decided stores the verdicts of the seen test.
 func (s *Shard) decided(e Decided) {
 	o := &s.offers
 	if o.drop {
@@ -233,7 +233,7 @@ func (s *Shard) decided(e Decided) {
 	s.whenFree(func() error { return s.settle(e) })
 }
 
-// settle makes records of the verdicts.
+// settle turns the verdicts into records.
 func (s *Shard) settle(e Decided) error {
 	found, err := s.finder.Settle(e.Verdicts, s.ownedMarks(e.Marks), s.ownedMarks(e.Durable), s.now)
 	if err != nil {
@@ -251,13 +251,13 @@ func (s *Shard) settle(e Decided) error {
 	})
 }
 
-// keep has the seen test keep what is decided.
+// keep makes the seen test keep its verdicts.
 func (s *Shard) keep() {
 	s.offers.phase = keeping
 	s.out.Keep = true
 }
 
-// kept ends a drain. Whoever waited for it goes on when the rows are free.
+// kept ends a drain. The changes that waited for it are made when the rows are free.
 func (s *Shard) kept() {
 	o := &s.offers
 	o.phase = resting
@@ -268,16 +268,16 @@ func (s *Shard) kept() {
 	o.passing = nil
 }
 
-// rebuild has the seen test filled from the page table, and then makes a change.
+// rebuild fills the seen test from the page table, and then calls then as a change.
 func (s *Shard) rebuild(then func() error) { s.offers.rebuilt = then }
 
-// filled goes on after a rebuild.
+// filled continues after a rebuild.
 func (s *Shard) filled() {
 	s.whenFree(s.offers.rebuilt)
 	s.offers.rebuilt, s.offers.phase = nil, resting
 }
 
-// Known says what the seen test is to know of what is decided: that of the partitions which are owned.
+// Known returns what the seen test must know: the decided links of the owned partitions.
 func (s *Shard) Known() Rebuild {
 	r := Rebuild{Linked: make([]uint64, s.settings.Partitions)}
 	linked := s.finder.Linked()
@@ -288,8 +288,9 @@ func (s *Shard) Known() Rebuild {
 	return r
 }
 
-// replay offers the links of a partition's records after number from, up to number to, and then goes on. How has what
-// is to be known of them: again, they are decided and stored, and the test must know them; unsent, others must.
+// replay offers the links of a partition's records after number from, up to number to, and then calls then. The flags
+// of how apply to each: again, the links are decided and stored, and only the test must know them; unsent, only other
+// owners must have them.
 func (s *Shard) replay(p weburl.Partition, from, to uint64, how offered, then func() error) error {
 	const atOnce = 256
 	n, errEnd := 0, errors.New("end")

@@ -11,33 +11,32 @@ import (
 	"freshet/weburl"
 )
 
-// When a site's robots.txt comes to say something else, all pages of the site are looked at under its
-// new rules: copies that they forbid are withdrawn, and pages that older rules had refused are asked for.
-// That takes one walk through the rows of the site's partition, for all its sites whose rules are others.
-// The digest of the rules in a site's row, and of those that were looked at last, say what is left to do after a
-// restart.
+// When the rules of a site's robots.txt change, all pages of the site are checked under the new rules. Copies that the
+// rules forbid are withdrawn. Pages that older rules refused are requested. One walk through a partition's rows checks
+// all its sites with changed rules. A site's row has two digests: of the present rules, and of those last checked. They
+// show what is left to do after a restart.
 
-// obedience takes sites through their new rules.
+// obedience checks the pages of sites whose rules have changed.
 type obedience struct {
-	waiting map[weburl.Site]bool // have other rules
+	waiting map[weburl.Site]bool // sites with changed rules
 	walking bool
 }
 
-// busy reports whether pages may yet come of it.
+// busy reports whether checks are pending, from which pages may yet become due.
 func (o *obedience) busy() bool { return o.walking || len(o.waiting) > 0 }
 
-// disobeyed reports whether a site has rules under which its pages have not been looked at.
+// disobeyed reports whether a site has rules under which its pages have not been checked.
 func disobeyed(row store.RobotsState) bool { return row.Kept != 0 && row.Rules != row.Obeyed }
 
-// watched reports whether a site's robots.txt is asked for though no page of it is queued: pages of it have
-// been refused for what it says.
+// watched reports whether a site's robots.txt is requested though no page of the site is queued, because it has refused
+// pages.
 func watched(row store.SiteRow) bool {
 	return slices.ContainsFunc(row.Refused, func(r store.Reason) bool {
 		return r.Reason == robots.ReasonRobots || r.Reason == robots.ReasonUnreachable
 	})
 }
 
-// obeyStored notes a site if its stored rules are others than those that its pages have been looked at under.
+// obeyStored schedules a check of a site if its stored rules are not those last checked.
 func (s *Shard) obeyStored(site weburl.Site) error {
 	row, err := s.rows.Site(site)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -49,13 +48,13 @@ func (s *Shard) obeyStored(site weburl.Site) error {
 	return nil
 }
 
-// looking is what the pages of a site are looked at under.
+// looking is what the pages of a site are checked against.
 type looking struct {
 	standing robots.Standing
 	rules    uint64 // the digest in the site's row
 }
 
-// obey begins a walk, if sites have other rules and none is under way. A crawl that ends leaves it to the next run.
+// obey begins a walk if sites have changed rules and no walk is under way. A crawl that ends leaves it to the next run.
 func (s *Shard) obey() error {
 	o := &s.obeys
 	if !s.begun || s.ending != "" || o.walking || len(o.waiting) == 0 {
@@ -73,8 +72,7 @@ func (s *Shard) obey() error {
 	return nil
 }
 
-// disobedient takes the sites of one partition out of those that wait, as many as the rules in memory may take
-// bytes.
+// disobedient removes the sites of one partition from the waiting ones, as many as the memory for rules allows.
 func (s *Shard) disobedient() (sites map[weburl.Site]looking, p weburl.Partition, err error) {
 	waiting := slices.Sorted(maps.Keys(s.obeys.waiting))
 	p = s.home(waiting[0])
@@ -98,7 +96,7 @@ func (s *Shard) disobedient() (sites map[weburl.Site]looking, p weburl.Partition
 	return sites, p, nil
 }
 
-// lookAgain returns what becomes of a page under other rules.
+// lookAgain returns the records by which a page follows its site's new rules.
 func (s *Shard) lookAgain(p weburl.Partition, row store.PageAt, sites map[weburl.Site]looking) []store.Record {
 	site, ours := sites[row.URL.Site()]
 	if !ours {
@@ -114,7 +112,7 @@ func (s *Shard) lookAgain(p weburl.Partition, row store.PageAt, sites map[weburl
 	return nil
 }
 
-// obeyed notes that the pages of sites have been looked at. One of them may have got other rules meanwhile.
+// obeyed records that the pages of sites have been checked. The rules of a site may have changed again in the meantime.
 func (s *Shard) obeyed(sites map[weburl.Site]looking) error {
 	var records []store.Record
 	names := slices.Sorted(maps.Keys(sites))
@@ -132,7 +130,7 @@ func (s *Shard) obeyed(sites map[weburl.Site]looking) error {
 	})
 }
 
-// RefusedByRobots reports whether a page waits for nothing because of what a robots.txt said.
+// RefusedByRobots reports whether a page is in no queue because a robots.txt refused it.
 func RefusedByRobots(row store.Page) bool {
 	return row.Queue == store.NoQueue && row.State != store.StatePurged &&
 		(row.Reason == robots.ReasonRobots || row.Reason == robots.ReasonUnreachable)

@@ -8,25 +8,25 @@ import (
 	"freshet/weburl"
 )
 
-// An Order is an operator's order to a crawl. It survives a crash from its Reply on: it is stored as a record, or
-// comes from settings that the next start reads again.
+// An Order is an operator's order to a crawl. Once its Reply has come, it survives a crash: it is stored as a record,
+// or is part of the settings that the next start reads.
 type Order interface{ isOrder() }
 
 type (
-	// Add adds seeds. A seed that the rules refuse, or a guard, is in the reply's Refused. Known pages become
-	// seeds too and are not fetched again for it. Count is how many were not known.
+	// Add adds seeds. Reply.Refused has the seeds that the rules or a guard refuse. Known pages become seeds too, and
+	// are not fetched again for that. Reply.Count is the number of seeds that were not known.
 	Add struct{ Seeds []weburl.URL }
 
-	// PauseAll lets nothing more be asked for, or lets the crawl go on.
+	// PauseAll stops or resumes all requests.
 	PauseAll struct{ Paused bool }
 
-	// Pause lets nothing more of a site be asked for, or lets it be asked again.
+	// Pause stops or resumes the requests to a site.
 	Pause struct {
 		Site   weburl.Site
 		Paused bool
 	}
 
-	// Block lets nothing of a host be asked for until then, or ever if Until is zero. The host need not be known.
+	// Block stops requests to a host until Until, or forever if that is zero. The host need not be known.
 	Block struct {
 		Host  string
 		Until time.Time
@@ -35,45 +35,46 @@ type (
 	// Unblock lifts a Block.
 	Unblock struct{ Host string }
 
-	// Recrawl makes a page due now, and lifts what set it aside (MaxStrikes).
+	// Recrawl makes a page due now, even if it was set aside (MaxStrikes).
 	Recrawl struct{ URL weburl.URL }
 
-	// RecrawlSite makes all pages of a site due now, except for those that wait to be fetched for the first time, were
-	// purged, or are of a type of content that the rules do not refresh.
+	// RecrawlSite makes all pages of a site due now, except those that were never fetched, were purged, or have a
+	// content type that the rules do not refresh.
 	RecrawlSite struct{ Site weburl.Site }
 
-	// Purge takes a page or a site down permanently; see store.Store.BeginPurge. The node takes the bytes off the disk.
+	// Purge permanently takes down a page or a site; see store.Store.BeginPurge. The node removes the bytes from the
+	// disk.
 	Purge struct{ Target store.Target }
 
-	// Ping takes word that pages have changed. Those that were visited are due now, those that nobody knew are
-	// discovered if the scope and the rules let them in, those that wait for their first visit go on waiting. Count
-	// is of how many that is true. The others are in Refused, with the reason: that of the rules, "guard",
-	// "purged", "type" for a type of content that the rules do not refresh, "rate" when more is said than half of
-	// the budget would pay for, or a page a second where there is none.
+	// Ping reports that pages have changed. Visited pages are due now. Unknown pages are discovered if scope and rules
+	// admit them. Pages that wait for their first visit keep waiting. Reply.Count is the number of these pages.
+	// Reply.Refused has the others, with the reason: that of the rules, "guard", "purged", "type" for a content type
+	// that the rules do not refresh, or "rate". The rate is half of the budget, or a page per second without a budget.
 	Ping struct{ URLs []weburl.URL }
 
-	// Reload puts other settings in force, as far as they may change in a running crawl: seeds (new ones are
-	// added), scope, rules and requisites, delays, retries, limits, the budget. Pages that are queued and no longer
-	// belong to the crawl are refused on their turn; a wider scope takes in links that are found from now on, and those
-	// found before at the next start.
+	// Reload applies other settings, as far as they may change in a running crawl: seeds (new ones are added), scope,
+	// rules and requisites, delays, retries, limits, the budget. Queued pages that no longer belong to the crawl are
+	// refused when their turn comes. A wider scope admits links found from now on at once, and earlier ones at the next
+	// start.
 	Reload struct{ Settings Settings }
 
-	// Give hands a partition over: nothing more of it is asked for, and when the reply comes another shard may Take it.
+	// Give gives a partition away. The shard makes no more requests for it. Once the reply has come, another shard may
+	// Take it.
 	Give struct{ Partition weburl.Partition }
 
-	// Take takes a partition over. Clean says that its last owner goes by the same clock, and has given it. Else the
-	// node knows that this one neither asks for pages nor appends records any more, and each of the partition's hosts
-	// waits out its own interval. When the reply comes its pages are being asked for.
+	// Take takes a partition over. Clean means that its last owner has the same clock and has given it away. Otherwise
+	// the node must make sure that the last owner neither requests pages nor appends records any more, and each host of
+	// the partition waits its own interval. Once the reply has come, its pages are requested.
 	Take struct {
 		Partition weburl.Partition
 		Clean     bool
 	}
 
-	// Strike tells of pages that were being processed when the last run was cut off, with the visits that they had.
+	// Strike names the pages that were being processed when the last run was cut off, with the number of their visits.
 	Strike struct{ Pages []Struck }
 )
 
-// Struck is a page that was being processed when a run was cut off. One that has more visits by now was committed
+// Struck is a page that was being processed when a run was cut off. If its row has more visits now, it was committed
 // after all.
 type Struck struct {
 	PageKey
@@ -97,5 +98,5 @@ func (Take) isOrder()        {}
 // ErrUnknown is the reply for a page or site that the crawl does not know.
 var ErrUnknown = errors.New("crawl: unknown")
 
-// ErrOrder is the reply to an order that makes no sense.
+// ErrOrder is the reply to an order that is invalid.
 var ErrOrder = errors.New("crawl: wrong order")

@@ -14,8 +14,8 @@ import (
 	"freshet/weburl"
 )
 
-// ordered carries out an order when the rows are free. An order that fails for what it says, or for what is known of
-// its page, is answered; a fault of the rows ends the crawl.
+// ordered carries out an order when the rows are free. It replies with the error if the order is invalid or its page
+// does not allow it. A fault of the rows ends the crawl.
 func (s *Shard) ordered(e Ordered) {
 	reply := func(r Reply) error {
 		r.Number = e.Number
@@ -31,10 +31,10 @@ func (s *Shard) ordered(e Ordered) {
 	})
 }
 
-// replier answers an order.
+// replier replies to an order.
 type replier func(Reply) error
 
-// carryOut carries out an order, and answers it when it is durable.
+// carryOut carries out an order, and replies when it is durable.
 func (s *Shard) carryOut(order Order, reply replier) error {
 	done := func() error { return reply(Reply{}) }
 	switch o := order.(type) {
@@ -73,7 +73,7 @@ func (s *Shard) carryOut(order Order, reply replier) error {
 
 // add adds seeds.
 func (s *Shard) add(seeds []weburl.URL, reply replier) error {
-	absent := map[weburl.URL]bool{} // before the order
+	absent := map[weburl.URL]bool{} // not known before the order
 	for _, u := range seeds {
 		_, _, err := s.rows.PageOf(u)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -95,7 +95,7 @@ func (s *Shard) add(seeds []weburl.URL, reply replier) error {
 			case err != nil:
 				return fmt.Errorf("crawl: add %s: %w", u, err)
 			case absent:
-				told.Count++ // links found meanwhile are no part of the order
+				told.Count++ // pages found in the meantime are not part of the order
 			}
 		}
 		return reply(told)
@@ -110,8 +110,8 @@ func (s *Shard) whyRefused(u weburl.URL) string {
 	return "guard"
 }
 
-// addSeeds takes seeds to the seen test, has it decide, and makes seeds of those pages that were known as something
-// else. Those of other shards widen the scope here, too.
+// addSeeds offers seeds to the seen test, waits for its verdicts, and makes seeds of the pages that were already known.
+// Seeds of other shards widen the scope here too.
 func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
 	met := make(map[weburl.URL]bool, len(seeds))
 	var known []store.Record
@@ -152,7 +152,7 @@ func (s *Shard) addSeeds(seeds []weburl.URL, then func() error) error {
 	return nil
 }
 
-// pauseAll lets nothing more be asked for, or lets the crawl go on.
+// pauseAll stops or resumes all requests.
 func (s *Shard) pauseAll(paused bool, then func() error) error {
 	var records []store.Record
 	for p := range s.owned() {
@@ -203,7 +203,7 @@ func (s *Shard) gate(host string, set func() frontier.Gate, then func() error) e
 	return s.propose([]store.Record{&store.Gated{Partition: s.home(site), Host: site.Name(), Gate: *storedGate(set())}}, then)
 }
 
-// reopen has the frontier take over the stored gate of a site's host, if it does not hold the host.
+// reopen applies the stored gate of a site's host, if the frontier does not hold the host.
 func (s *Shard) reopen(site weburl.Site) error {
 	stored, err := s.rows.Gate(s.home(site), site.Host())
 	switch {
@@ -276,7 +276,7 @@ func (s *Shard) purge(target store.Target, reply replier) error {
 	return nil
 }
 
-// reload puts other settings in force.
+// reload applies other settings.
 func (s *Shard) reload(next Settings, then func() error) error {
 	scope, err := frontier.ParseScope(next.Scope)
 	if err != nil {
@@ -302,7 +302,7 @@ func (s *Shard) reload(next Settings, then func() error) error {
 	}
 	before := s.finder.Bounds().Digest()
 	s.finder.SetBounds(now.Bounds(scope, rules.limits))
-	s.sendAll() // what a target refused it may take now
+	s.sendAll() // a target may accept now what it refused before
 	var records []store.Record
 	if s.finder.Bounds().Digest() != before {
 		records = s.unscoped()
@@ -310,8 +310,8 @@ func (s *Shard) reload(next Settings, then func() error) error {
 	return s.propose(records, func() error { return s.addSeeds(fresh, then) })
 }
 
-// strike gives a strike to each page that was being processed when the last run was cut off, and sets aside those
-// that have too many.
+// strike adds a strike to each page that was being processed when the last run was cut off, and sets aside those with
+// too many.
 func (s *Shard) strike(pages []Struck, then func() error) error {
 	var records []store.Record
 	for _, page := range pages {
@@ -335,7 +335,7 @@ func (s *Shard) strike(pages []Struck, then func() error) error {
 	return s.propose(records, then)
 }
 
-// known returns ErrUnknown for a site without a row.
+// known returns ErrUnknown if the site has no row.
 func (s *Shard) known(site weburl.Site) error {
 	if err := s.here(site); err != nil {
 		return err
@@ -347,11 +347,11 @@ func (s *Shard) known(site weburl.Site) error {
 	return err
 }
 
-// pingsPerSecond is the allowance of a crawl without a budget; of a budget it is half.
+// pingsPerSecond is the allowance of pings without a budget. With a budget it is half of the budget.
 const pingsPerSecond = 1
 
-// newPings returns the allowance of pings. It begins full. Who sends a ping, a site or a hub of its feeds, is believed
-// only as far as that costs little: a ping spends of an allowance, and neither widens the scope nor makes a seed.
+// newPings returns the allowance of pings, full at first. Anyone may send a ping: a site, or a hub of its feeds. So a
+// ping must cost little: it spends from the allowance, never widens the scope and makes no seed.
 func newPings(refresh *Refresh, now time.Time) *keepfresh.Pacer {
 	const day = 24 * time.Hour
 	budget, interval := int64(pingsPerSecond*day/time.Second), day
@@ -363,23 +363,23 @@ func newPings(refresh *Refresh, now time.Time) *keepfresh.Pacer {
 	return p
 }
 
-// ping takes word that pages have changed.
+// ping handles a report that pages have changed.
 func (s *Shard) ping(urls []weburl.URL, reply replier) error {
 	urls = slices.SortedFunc(slices.Values(urls), func(a, b weburl.URL) int { return cmp.Compare(a.String(), b.String()) })
 	return s.pingSome(pinged{rest: slices.Compact(urls), refused: map[string]string{}}, reply)
 }
 
-// pinged is how far a ping has come.
+// pinged is the progress of a ping.
 type pinged struct {
 	rest    []weburl.URL
 	taken   int64
 	refused map[string]string
 }
 
-// changesAtOnce bounds the pages that one change is about.
+// changesAtOnce is the maximum number of pages in one change.
 const changesAtOnce = 256
 
-// pingSome takes in some URLs of a ping, and then the others.
+// pingSome handles some URLs of a ping, and then the others.
 func (s *Shard) pingSome(p pinged, reply replier) error {
 	if len(p.rest) == 0 {
 		return reply(Reply{Count: p.taken - int64(len(p.refused)), Refused: p.refused})
@@ -404,7 +404,7 @@ func (s *Shard) pingSome(p pinged, reply replier) error {
 		case reason != "":
 			p.refused[u.String()] = reason
 		case !wants:
-		case isUnknown: // it lies a link away from a seed, as far as a ping can tell
+		case isUnknown: // depth 1: the ping does not say how far it is from a seed
 			unknown = append(unknown, weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Depth: 1})
 		default:
 			key := PageKey{s.home(u.Site()), fp}
@@ -433,7 +433,7 @@ func (s *Shard) pingSome(p pinged, reply replier) error {
 	return nil
 }
 
-// pingable reports whether a ping's URL is to be asked for, or why it is refused.
+// pingable reports whether a ping's URL is requested, or why it is refused.
 func (s *Shard) pingable(u weburl.URL, row store.Page, unknown bool) (refused string, wants bool) {
 	if unknown {
 		if reason, ok := s.finder.Bounds().AdmitURL(u, weburl.RelNone); !ok {

@@ -10,24 +10,24 @@ import (
 	"freshet/weburl"
 )
 
-// ErrElsewhere is the reply to an order about a page, site or host of a partition that another shard owns, or that is
-// on its way.
+// ErrElsewhere is the reply to an order about a page, site or host of a partition that another shard owns or that is
+// changing owners.
 var ErrElsewhere = errors.New("crawl: another shard owns it")
 
-// Elsewhere is the reason in a Reply for a URL of a partition that another shard owns.
+// Elsewhere is the reason in a Reply for a URL in a partition that another shard owns.
 const Elsewhere = "elsewhere"
 
-// tenure says how a shard stands to a partition.
+// tenure is a shard's relation to a partition.
 type tenure uint8
 
 const (
 	elsewhere tenure = iota // another shard owns it, or none
-	coming                  // it is owned, and nothing of it is handed out yet
-	serving                 // it is owned
-	going                   // it is owned, and nothing more of it is handed out
+	coming                  // owned, not handed out yet
+	serving                 // owned and handed out
+	going                   // owned, no longer handed out
 )
 
-// tenures returns how a shard begins: without a list it owns all partitions.
+// tenures returns the initial tenure of each partition. Without a list in the settings the shard owns all.
 func tenures(s Settings) ([]tenure, error) {
 	all := make([]tenure, s.Partitions)
 	if s.Owned == nil {
@@ -63,8 +63,7 @@ func (s *Shard) owned() iter.Seq[weburl.Partition] {
 	}
 }
 
-// ownedMarks returns those marks that are of owned partitions. A seen test goes on having marks of those that were
-// given away.
+// ownedMarks returns the marks of owned partitions. A seen test keeps the marks of partitions that were given away.
 func (s *Shard) ownedMarks(marks []seen.Mark) []seen.Mark {
 	var owned []seen.Mark
 	for _, mark := range marks {
@@ -75,8 +74,8 @@ func (s *Shard) ownedMarks(marks []seen.Mark) []seen.Mark {
 	return owned
 }
 
-// ownedRecords returns those records of a finder that are of owned partitions: refusals of links to sites of others are
-// counted nowhere else than here.
+// ownedRecords returns the records for owned partitions. A finder also counts refusals of links to other shards' sites,
+// which no record counts.
 func (s *Shard) ownedRecords(records []store.Record) []store.Record {
 	var owned []store.Record
 	for _, r := range records {
@@ -87,7 +86,7 @@ func (s *Shard) ownedRecords(records []store.Record) []store.Record {
 	return owned
 }
 
-// here returns ErrElsewhere for a site of a partition whose pages the shard does not hand out.
+// here returns ErrElsewhere unless the shard hands out the pages of the site's partition.
 func (s *Shard) here(site weburl.Site) error {
 	if s.serves(s.home(site)) {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"freshet/weburl"
 )
 
-// Places are where the known pages stand in the ordering: what Work.Sort asks for.
+// Places are the places of the known pages in the ordering, the result of Work.Sort.
 type Places struct {
 	Known *Census
-	Moved []frontier.Waiting // pages that get other places, sorted by number
-	Size  int                // how many are to leave the queues until the next ranking
+	Moved []frontier.Waiting // pages with new places, sorted by number
+	Size  int                // how many pages must leave the queues before the next ranking
 }
 
-// Census numbers the known pages by partition and fingerprint. A nil census knows none. It does not change.
+// A Census numbers the known pages by partition and fingerprint. A nil Census knows no page. It is immutable.
 type Census struct {
 	First []uint32             // the number of each partition's first page, and of all pages
 	Pages []weburl.Fingerprint // by number
@@ -32,7 +32,7 @@ func (c *Census) Number(p weburl.Partition, fp weburl.Fingerprint) (n uint32, kn
 	return from + uint32(i), known
 }
 
-// records returns what says where pages stand now, sorted by number.
+// records returns the records of pages' new places, sorted by number.
 func (c *Census) records(moved []frontier.Waiting) (records []store.Record) {
 	p := 0
 	var open *store.Ranked
@@ -49,16 +49,16 @@ func (c *Census) records(moved []frontier.Waiting) (records []store.Record) {
 	return records
 }
 
-// places does for a frontier.Ranked ordering what that asks for: it has all known pages ranked by the links that
-// are stored, beside the crawl, and gives those that wait their places, some at a time. A crawl that ends in
-// between leaves some pages at their new places and some at their old ones, and ranks again when it goes on. A nil
-// places is of an ordering that asks for nothing.
+// places ranks the pages for a frontier.Ranked ordering. It has all known pages ranked over the stored links while the
+// crawl goes on, and then moves the waiting pages to their places, some at a time. If a crawl ends in between, some
+// pages are at their new places and some at their old ones; the next run ranks again. places is nil for other
+// orderings.
 type places struct {
 	known   *Census        // the pages of the last ranking
-	round   frontier.Round // since the last was asked for
-	asked   bool           // for the next ranking
-	ranking bool           // it is under way, or its places are given
-	first   bool           // nothing is handed out before it
+	round   frontier.Round // since the last ranking was requested
+	asked   bool           // the next ranking is requested
+	ranking bool           // a ranking is under way, or its places are being set
+	first   bool           // no page is handed out before it
 	again   time.Time      // when to try again after a failure; zero: there was none
 }
 
@@ -84,7 +84,7 @@ func (p *places) count(moves []store.Move) {
 	}
 }
 
-// knows reports whether a page was known at the last ranking: no cash comes to it until the next.
+// knows reports whether a page was known at the last ranking. Such a page gets no cash until the next ranking.
 func (p *places) knows(partition weburl.Partition, fp weburl.Fingerprint) bool {
 	if p == nil {
 		return false
@@ -93,11 +93,11 @@ func (p *places) knows(partition weburl.Partition, fp weburl.Fingerprint) bool {
 	return known
 }
 
-// holds reports whether nothing is handed out before the first ranking is done.
+// holds reports whether pages must wait for the first ranking.
 func (p *places) holds() bool { return p != nil && p.first }
 
-// Remaining returns how many pages are to leave the queues until the next ranking; ok is false while that is under
-// way, and where the ordering asks for none.
+// Remaining returns how many pages must leave the queues before the next ranking. ok is false while a ranking is under
+// way, and if the ordering does not rank.
 func (s *Shard) Remaining() (pages int, ok bool) {
 	if s.places == nil {
 		return 0, false
@@ -105,18 +105,18 @@ func (s *Shard) Remaining() (pages int, ok bool) {
 	return s.places.round.Remaining()
 }
 
-// beginPlaces has the seeds of a new crawl ranked before any is handed out. A crawl that goes on is ranked beside it.
+// beginPlaces requests the first ranking. In a new crawl the seeds wait for it; a crawl that goes on does not wait.
 func (s *Shard) beginPlaces() {
 	if s.places != nil {
 		s.places.asked, s.places.first = true, s.rows.Start().Fresh
 	}
 }
 
-// rankAgain is how long after a ranking that failed the next is tried, in the crawl's time and at least a second of
-// the machine's: pages may wait for it.
+// rankAgain is the time until a failed ranking is tried again, in the crawl's time but at least a second of machine
+// time. It is short because pages may wait for the ranking.
 const rankAgain = time.Minute
 
-// sort has pages ranked if it is time, no ranking is under way, and no links wait to be decided.
+// sort requests a ranking if one is due, none is under way, and no links wait for a decision.
 func (s *Shard) sort() {
 	p := s.places
 	if p == nil || !s.begun || s.ending != "" || p.ranking {
@@ -136,10 +136,10 @@ func (s *Shard) sort() {
 	s.out.Sort = true
 }
 
-// placesAtOnce bounds the pages that get their places in one change.
+// placesAtOnce is the maximum number of pages that get their places in one change.
 const placesAtOnce = 1024
 
-// sorted gives pages their places.
+// sorted moves pages to their places.
 func (s *Shard) sorted(found *Places) {
 	p := s.places
 	if found == nil {
@@ -151,7 +151,7 @@ func (s *Shard) sorted(found *Places) {
 	s.whenFree(func() error { return s.place(found.Moved, found.Size) })
 }
 
-// place gives some pages their places, and then the others.
+// place moves some pages to their places, and then the others.
 func (s *Shard) place(moved []frontier.Waiting, size int) error {
 	if len(moved) == 0 || s.ending != "" {
 		s.places.ranking, s.places.first = false, false

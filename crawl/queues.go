@@ -8,14 +8,14 @@ import (
 	"freshet/weburl"
 )
 
-// Queues shows the stored queues to a frontier.
+// Queues returns the stored queues in the frontier's form.
 func Queues(rows Rows) frontier.Queues {
 	return queues{rows, func(weburl.Site, store.Entry) (bool, error) { return false, nil }}
 }
 
 type queues struct {
 	rows  Rows
-	hides func(weburl.Site, store.Entry) (bool, error) // tells whether the frontier does not get to see a due page
+	hides func(weburl.Site, store.Entry) (bool, error) // reports whether a due page is hidden from the frontier
 }
 
 // Read implements frontier.Queues.
@@ -50,12 +50,12 @@ func (q queues) Read(dst []frontier.Entry, site weburl.Site, kind frontier.Kind,
 	return dst, nil
 }
 
-// queues returns the queues as the shard's frontier gets to see them.
+// queues returns the queues that the shard's frontier reads.
 func (s *Shard) queues() queues { return queues{s.rows, s.planned} }
 
-// planned reports whether a due page is one of those that a crawl which neither refreshes nor waits leaves where they
-// are: an earlier crawl has planned to visit it later. A crawl that waits takes it when its time comes. It could not
-// tell it from a page that was ordered before the clock was set back.
+// planned reports whether a due page stays where it is in a crawl that neither refreshes nor waits, because an earlier
+// crawl planned a later visit. A crawl that waits takes such a page at its time: it cannot tell the page from one that
+// was ordered before the clock was set back.
 func (s *Shard) planned(site weburl.Site, e store.Entry) (bool, error) {
 	if s.settings.Refresh != nil || s.settings.Wait || !fromUnix(int64(e.Key.Order)).After(s.now) {
 		return false, nil
@@ -67,12 +67,12 @@ func (s *Shard) planned(site weburl.Site, e store.Entry) (bool, error) {
 	return !s.retries(row), nil
 }
 
-// retries reports whether a page that waits for its time does so because its last visit failed.
+// retries reports whether a page waits because its last visit failed.
 func (s *Shard) retries(row store.Page) bool {
 	return row.Outcome == store.OutcomeMissing || row.FailedInRow > 0 && int(row.FailedInRow) <= s.settings.Retries
 }
 
-// siteInfo returns what is stored of a site, as far as the frontier gets to see it.
+// siteInfo returns the stored state of a site that the frontier may see.
 func (s *Shard) siteInfo(site weburl.Site) (frontier.SiteInfo, error) {
 	info, err := ReadSite(s.rows, s.standing, site)
 	if err != nil || info.Due == 0 {

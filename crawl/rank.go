@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	rankShare        = 0.5 // of a page's weight that is its rank; the rest is the same for all
+	rankShare        = 0.5 // share of a page's weight that depends on its rank
 	reweighedAtOnce  = 1024
-	ranksLookedAfter = time.Second // of the machine's time
+	ranksLookedAfter = time.Second // machine time
 )
 
-// ranking weighs the pages that are kept fresh by their PageRank over the links that are stored.
+// ranking weighs the pages that are kept fresh by their PageRank over the stored links.
 type ranking struct {
-	keys   []PageKey // that were ranked last, by refresh.ID
-	ranks  []float64 // theirs, as far as they are not told yet
-	next   int       // page to be weighed; len(ranks): none
-	under  bool      // way
-	failed bool      // the last
-	at     time.Time // of the last
+	keys   []PageKey // pages of the last ranking, by refresh.ID
+	ranks  []float64 // their ranks, while any are still to be applied
+	next   int       // next page to weigh; len(ranks): none
+	under  bool      // a ranking is under way
+	failed bool      // the last ranking failed
+	at     time.Time // time of the last ranking
 }
 
-// rank goes on weighing pages by their ranks, and has them ranked if that is due: the time between two rankings is
-// over, or the pages have doubled since one that did not fail.
+// rank continues weighing pages by their ranks. It requests a new ranking if the time between two is over, or the
+// number of pages has doubled since the last one that succeeded.
 func (s *Shard) rank() {
 	f := s.fresh
 	k := &f.ranking
@@ -48,15 +48,15 @@ func (s *Shard) rank() {
 	s.out.Weigh = k.keys
 }
 
-// weighed notes the ranks.
+// weighed stores the ranks.
 func (f *fresh) weighed(ranks []float64) {
 	k := &f.ranking
 	k.under, k.failed = false, len(ranks) == 0
 	k.ranks, k.next = ranks, 0
 }
 
-// reweigh gives some further pages the weights of their ranks, if they are still those that were ranked: on average 1,
-// none less than the share that is the same for all.
+// reweigh sets the weights of some more pages by their ranks, if they are still the pages that were ranked. The mean
+// weight is 1; no weight is less than the share that is the same for all pages.
 func (f *fresh) reweigh() {
 	k := &f.ranking
 	end := min(k.next+reweighedAtOnce, len(k.ranks))

@@ -14,19 +14,19 @@ import (
 	"freshet/weburl"
 )
 
-// Of what is stored, so much goes into memory at the start: the last visits of each page, fewer where pages are many.
+// How many stored visits are read at the start: the last visits of each page, fewer if there are many pages.
 const (
 	rememberedVisits = 4 << 20 // of all pages
 	leastRemembered  = 2       // of a page
 )
 
-// What one step remembers, at most.
+// How much one step reads or replays, at most.
 const (
 	rowsRemembered = 128
 	visitsRetold   = 512
 )
 
-// A remembered visit waits to be told in order of time.
+// A remembered visit waits to be replayed in order of time.
 type remembered struct {
 	at      float64
 	page    int32 // in the list
@@ -34,19 +34,19 @@ type remembered struct {
 	claimed refresh.Source
 }
 
-// A past is what is stored of the visits to the pages of some partitions, one after another: what is believed of a page
-// rests on its site, which is in one partition. The visits to a partition's pages are read, then they are told to what
-// keeps pages fresh, in order of time. Both take some microseconds a page and a visit, so both go in bounded pieces:
-// the crawl goes on meanwhile. After each partition pages of those that were told may be picked, see picksEarly.
+// A past is the stored visits to the pages of some partitions. It is replayed partition by partition, because the
+// beliefs about a page depend on its site, which is in one partition. The visits to a partition's pages are read, then
+// replayed to the keeper in order of time. Each takes some microseconds a page or visit, so both go in bounded pieces
+// while the crawl goes on. After each partition, its pages may be picked, see picksEarly.
 type past struct {
 	partitions []weburl.Partition // that are to be told
 	each       int                // last visits of a page that are told
 
-	// Of the first of them:
+	// Of the first partition:
 	from  weburl.Fingerprint // of the next page to be read
 	read  bool               // all are
 	pages []pastPage
-	ids   []refresh.ID // of the pages; -1: not told yet
+	ids   []refresh.ID // of the pages; -1: not entered yet
 	runs  runs
 }
 
@@ -58,7 +58,7 @@ type pastPage struct {
 	apart bool
 }
 
-// runs are visits in order of time, in several lists. They are a heap by the time of each list's first.
+// runs are several lists of visits, each in order of time. They are a heap by the time of each list's first visit.
 type runs [][]remembered
 
 func (r runs) Len() int           { return len(r) }
@@ -71,7 +71,7 @@ func (r *runs) Pop() any {
 	return last
 }
 
-// next takes out the earliest visit.
+// next removes and returns the earliest visit.
 func (r *runs) next() remembered {
 	first := (*r)[0][0]
 	if (*r)[0] = (*r)[0][1:]; len((*r)[0]) == 0 {
@@ -82,12 +82,12 @@ func (r *runs) next() remembered {
 	return first
 }
 
-// before orders visits by time, those of one time by page.
+// before orders visits by time, and visits of one time by page.
 func (v remembered) before(o remembered) bool {
 	return v.at < o.at || v.at == o.at && v.page < o.page
 }
 
-// remember has what keeps pages fresh told all that is stored of visits to pages of partitions.
+// remember starts replaying the stored visits to the pages of partitions.
 func (s *Shard) remember(partitions ...weburl.Partition) error {
 	if len(partitions) == 0 {
 		return nil
@@ -102,17 +102,17 @@ func (s *Shard) remember(partitions ...weburl.Partition) error {
 	}
 	each := max(leastRemembered, int(rememberedVisits/max(1, live)))
 	s.fresh.then(func() {
-		s.fresh.close() // what is being learned does not go on beside visits of the past
+		s.fresh.close() // learning must not go on between visits of the past
 		s.fresh.past = &past{partitions: partitions, each: each}
 	})
 	return nil
 }
 
-// Remembers reports whether what is stored of visits is still being read and told, a piece at each Step. Until that is
-// over nothing is believed of some pages, and none of their partition is picked.
+// Remembers reports whether stored visits are still being read and replayed, a piece at each Step. Until that is over,
+// there are no beliefs about some pages, and no page of their partitions is picked.
 func (s *Shard) Remembers() bool { return s.fresh != nil && s.fresh.past != nil }
 
-// rememberSome goes on with the past.
+// rememberSome continues with the past.
 func (s *Shard) rememberSome() error {
 	f, k := s.fresh, s.fresh.past
 	switch {
@@ -131,7 +131,7 @@ func (s *Shard) rememberSome() error {
 	return nil
 }
 
-// nextPast goes on to the next partition, or to what waits.
+// nextPast continues with the next partition or, after the last, with the waiting functions.
 func (f *fresh) nextPast() {
 	k := f.past
 	if *k = (past{partitions: k.partitions[1:], each: k.each}); len(k.partitions) == 0 {
@@ -140,13 +140,13 @@ func (f *fresh) nextPast() {
 	}
 }
 
-// picksEarly reports whether pages are picked before something is believed of all: as long as nothing waits to be told,
-// such as that a page is gone. A policy that plans waits: it spends its budget on the pages that it knows.
+// picksEarly reports whether pages are picked before all visits are replayed. That holds while no outcome waits, for
+// example that a page is gone. A policy that plans must wait, because it spends its budget on the pages that it knows.
 func (f *fresh) picksEarly() bool {
 	return len(f.waiting) == 0 && f.policy == refresh.Policy(f.belief)
 }
 
-// readPast reads the visits to some further pages.
+// readPast reads the visits to some more pages.
 func (s *Shard) readPast(k *past) error {
 	p := k.partitions[0]
 	var visits []remembered
@@ -175,7 +175,7 @@ func (s *Shard) readPast(k *past) error {
 	return nil
 }
 
-// gather takes in visits of one piece.
+// gather adds the visits of one piece.
 func (k *past) gather(visits []remembered) {
 	if len(visits) == 0 {
 		return
@@ -184,7 +184,7 @@ func (k *past) gather(visits []remembered) {
 	heap.Push(&k.runs, visits)
 }
 
-// tellPast tells some further visits.
+// tellPast replays some more visits.
 func (f *fresh) tellPast(k *past) {
 	for range visitsRetold {
 		if len(k.runs) == 0 {
@@ -206,13 +206,13 @@ func (f *fresh) tellPast(k *past) {
 	}
 }
 
-// then tells something now, or when the past is told: what is told is told in order of time.
+// then calls tell now or, if a past is being replayed, after it, so that the keeper learns in order of time.
 func (f *fresh) then(tell func()) {
 	f.waiting = append(f.waiting, tell)
 	f.goOn()
 }
 
-// goOn tells what waits, up to the next past.
+// goOn calls the waiting functions, until one starts another past.
 func (f *fresh) goOn() {
 	for f.past == nil && len(f.waiting) > 0 {
 		tell := f.waiting[0]
@@ -222,10 +222,9 @@ func (f *fresh) goOn() {
 	}
 }
 
-// appendRemembered appends the last visits of a page. The first of them that saw the page whole says only
-// when the copy was fresh. Where none of them did, a visit before them is told in its place. A visit that lies ahead
-// is left out: the clock was set back since, or the partition's last owner had another clock. A page that was gone
-// starts again.
+// appendRemembered appends the last visits of a page. The first of them that saw the whole page shows only when the
+// copy was fresh. If none did, an earlier visit takes its place. Visits in the future are left out: the clock was set
+// back since, or the partition's last owner had another clock. A page that was gone starts again.
 func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int, now int64) []remembered {
 	recent := visits[max(0, len(visits)-most):]
 	ahead := liesAhead(recent, now)
@@ -266,7 +265,7 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 	return dst
 }
 
-// liesAhead tells of each visit whether it is later than now or than one that was made after it.
+// liesAhead reports, for each visit, whether its time is after now or after that of a later visit.
 func liesAhead(visits []store.Visit, now int64) []bool {
 	ahead := make([]bool, len(visits))
 	for i, v := range slices.Backward(visits) {
@@ -276,7 +275,7 @@ func liesAhead(visits []store.Visit, now int64) []bool {
 	return ahead
 }
 
-// anyWhole reports whether one of the visits, except for those ahead, saw the page whole.
+// anyWhole reports whether a visit that is not ahead saw the whole page.
 func anyWhole(visits []store.Visit, ahead []bool) bool {
 	for i, v := range visits {
 		if v.Complete && !ahead[i] {
@@ -286,7 +285,7 @@ func anyWhole(visits []store.Visit, ahead []bool) bool {
 	return false
 }
 
-// lastComplete returns the place of the last visit that saw the page whole, -1 if none did.
+// lastComplete returns the index of the last visit that saw the whole page, or -1.
 func lastComplete(visits []store.Visit) int {
 	for i, v := range slices.Backward(visits) {
 		if v.Complete {

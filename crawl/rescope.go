@@ -12,24 +12,24 @@ import (
 	"freshet/weburl"
 )
 
-// rescoping takes what is stored through the scope again, before anything is asked for, if that is another than
-// the last run's: the links of stored pages are offered again, and pages that are outside now leave their queues. How
-// far it has come is noted, and the next run goes on from there. A directory in which no scope is noted, new or of
-// an older program, is taken to have this one.
+// rescoping applies a changed scope to the stored pages before any request, if the scope is not that of the last run.
+// It offers the links of stored pages again, and removes pages that are now outside from their queues. It records its
+// progress, so that the next run can continue. A directory without a recorded scope, because it is new or older, is
+// assumed to have the present scope.
 //
-// It takes its turn among the hand-overs. Both wait until what was offered is decided, and a hand-over holds back what
-// is offered meanwhile: if both were under way, each would wait for the other.
+// Rescoping takes its turn among the hand-overs. Both wait until the offered links are decided, and a hand-over holds
+// back new ones. If both were under way, each would wait for the other.
 type rescoping struct {
 	scope uint64             // the digest of the bounds
-	left  []weburl.Partition // to be taken through it
-	asked int                // how many times it was begun and is not over
+	left  []weburl.Partition // to which it is still to be applied
+	asked int                // number of rescopings scheduled or under way
 }
 
-// rescopes reports whether it is not over yet.
+// rescopes reports whether rescoping is under way.
 func (s *Shard) rescopes() bool { return s.rescope.asked > 0 }
 
-// beginRescope checks whether the scope is that under which partitions were crawled last, after the hand-overs that
-// were begun before. O(pages + links) where it is not, some pages at a time.
+// beginRescope schedules a check whether partitions were last crawled under the present scope, after the hand-overs
+// that were begun before. If they were not, it costs O(pages + links), some pages at a time.
 func (s *Shard) beginRescope(partitions ...weburl.Partition) {
 	s.rescope.asked++
 	s.moves.waiting = append(s.moves.waiting, func() error {
@@ -38,13 +38,13 @@ func (s *Shard) beginRescope(partitions ...weburl.Partition) {
 	})
 }
 
-// rescoped ends it.
+// rescoped ends the rescoping.
 func (s *Shard) rescoped() {
 	s.rescope.asked--
 	s.moved()
 }
 
-// throughAll takes those of some partitions through the scope that the shard still owns.
+// throughAll applies the scope to those of the partitions that the shard still owns.
 func (s *Shard) throughAll(partitions []weburl.Partition) {
 	s.rescope.scope, s.rescope.left = s.finder.Bounds().Digest(), nil
 	s.whenFree(func() error {
@@ -70,7 +70,7 @@ func (s *Shard) throughAll(partitions []weburl.Partition) {
 				s.rescoped()
 				return nil
 			}
-			s.rebuild(s.rescopeNext) // what a guard has refused is known to the seen test, and has no row
+			s.rebuild(s.rescopeNext) // the seen test knows URLs that a guard refused; they have no row
 			return nil
 		})
 	})
@@ -80,8 +80,8 @@ func scoped(p weburl.Partition, s store.Scoped) store.Record {
 	return &store.Discovered{Partition: p, Scoped: s}
 }
 
-// unscoped returns records by which the next run takes all that is stored through its scope, be that the present one or
-// the one before. What is under way now does not count.
+// unscoped returns records that make the next run apply its scope to all stored pages, even if it is the scope before
+// this one. A rescoping under way does not count.
 func (s *Shard) unscoped() (records []store.Record) {
 	s.rescope.scope = 0
 	for p := range s.owned() {
@@ -90,8 +90,8 @@ func (s *Shard) unscoped() (records []store.Record) {
 	return records
 }
 
-// throughScope returns a record of how far a partition was taken through the present scope. What was taken through the
-// scope that was in force before a reload does not count.
+// throughScope returns a record of how far the present scope has been applied to a partition. Progress under the scope
+// before a reload does not count.
 func (s *Shard) throughScope(p weburl.Partition, how store.Scoped) store.Record {
 	now := s.finder.Bounds().Digest()
 	if s.rescope.scope != now {
@@ -101,7 +101,7 @@ func (s *Shard) throughScope(p weburl.Partition, how store.Scoped) store.Record 
 	return scoped(p, how)
 }
 
-// rescopeNext takes the next partition through the scope.
+// rescopeNext applies the scope to the next partition.
 func (s *Shard) rescopeNext() error {
 	r := &s.rescope
 	if len(r.left) == 0 {
@@ -128,10 +128,10 @@ func (s *Shard) rescopeNext() error {
 	return nil
 }
 
-// rescopePages takes some pages after one through the scope, and then notes how far that has come. Away are links that
-// are to be offered to other owners with theirs.
+// rescopePages applies the scope to some pages after a given one, and then records its progress. Away has links for
+// other owners, which are offered with those of the pages.
 func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint, away []weburl.Link) error {
-	if s.ending != "" { // the next run goes on from here
+	if s.ending != "" { // the next run continues from here
 		s.rescoped()
 		return nil
 	}
@@ -178,7 +178,7 @@ func (s *Shard) rescopePages(p weburl.Partition, after weburl.Fingerprint, away 
 	return nil
 }
 
-// offerAgain offers links of stored pages again, and returns those of them that are for other owners.
+// offerAgain offers links of stored pages again, and returns those for other owners.
 func (s *Shard) offerAgain(links []weburl.Link) (away []weburl.Link) {
 	s.offers.add(offered{links: links, again: true})
 	if s.alone() {
@@ -192,8 +192,8 @@ func (s *Shard) offerAgain(links []weburl.Link) (away []weburl.Link) {
 	return away
 }
 
-// offeredElsewhere returns records of a partition that have links for other owners: they are sent as those of any
-// record are.
+// offeredElsewhere returns records of a partition with links for other owners. The links are sent like those of any
+// record.
 func offeredElsewhere(p weburl.Partition, away []weburl.Link) (records []*store.Arrived) {
 	slices.SortFunc(away, func(x, y weburl.Link) int {
 		return cmp.Or(cmp.Compare(x.Fingerprint, y.Fingerprint), cmp.Compare(x.Depth, y.Depth))
@@ -205,8 +205,8 @@ func offeredElsewhere(p weburl.Partition, away []weburl.Link) (records []*store.
 	return records
 }
 
-// linksAgain returns the links of a page that may be followed, as at its visit but without cash, of which those that
-// were inside had all.
+// linksAgain returns the links of a page that may be followed, as at its visit but without cash: the links that were
+// inside the old scope got all of it.
 func (s *Shard) linksAgain(p weburl.Partition, page store.PageAt) ([]weburl.Link, error) {
 	var links []weburl.Link
 	if page.Versions > 0 && !page.NoFollow {
@@ -222,8 +222,8 @@ func (s *Shard) linksAgain(p weburl.Partition, page store.PageAt) ([]weburl.Link
 	return links, nil
 }
 
-// offerSitemaps offers the sitemaps that the robots.txt files of a partition's sites name, and returns those that are
-// for other owners.
+// offerSitemaps offers the sitemaps named by the robots.txt files of a partition's sites, and returns those for other
+// owners.
 func (s *Shard) offerSitemaps(p weburl.Partition) (away []weburl.Link, err error) {
 	for row, err := range s.rows.Sites(p) {
 		if err != nil {

@@ -8,16 +8,16 @@ import (
 	"freshet/weburl"
 )
 
-// reweighing has the weights of the pages that are kept fresh told again, and gives them to the pages.
+// reweighing requests new weights for the pages that are kept fresh, and applies them.
 type reweighing struct {
-	next  refresh.ID // page to be weighed, of those that were there when the weights were told
-	end   refresh.ID // before which they are
-	under bool       // way
+	next  refresh.ID // next page to weigh
+	end   refresh.ID // before which pages are weighed: those known when the weights came
+	under bool       // a request for weights is under way
 	begun bool
-	at    time.Time // of the last
+	at    time.Time // time of the last request
 }
 
-// reweigh goes on weighing pages by the weights that were told last, and asks for others if that is due.
+// reweigh continues applying the last weights, and requests new ones if that is due.
 func (s *Shard) reweigh() {
 	f := s.fresh
 	k := &f.reweighing
@@ -34,7 +34,7 @@ func (s *Shard) reweigh() {
 	}
 }
 
-// reweighed sets other weights. If none are known, the present ones stay.
+// reweighed accepts new weights. If there are none, the present ones stay.
 func (f *fresh) reweighed(told Reweighed) {
 	k := &f.reweighing
 	k.under = false
@@ -44,7 +44,7 @@ func (f *fresh) reweighed(told Reweighed) {
 	}
 }
 
-// reweighSome gives some further pages their weights.
+// reweighSome sets the weights of some more pages.
 func (f *fresh) reweighSome() {
 	k := &f.reweighing
 	for end := min(k.next+reweighedAtOnce, k.end); k.next < end; k.next++ {
@@ -62,5 +62,5 @@ func (f *fresh) reweighSome() {
 	}
 }
 
-// weightOf returns what a page weighs.
+// weightOf returns the weight of a page.
 func (f *fresh) weightOf(u weburl.URL) float64 { return math.Max(0, f.asked.Weight(u)) }

@@ -14,7 +14,7 @@ import (
 	"freshet/weburl"
 )
 
-// standing returns the rules of a site, which it reads back if they are not in memory.
+// standing returns the rules of a site. If they are not in memory, it reads them from the rows.
 func (s *Shard) standing(site weburl.Site) (robots.Standing, error) {
 	if standing, ok := s.book.Standing(site); ok {
 		return standing, nil
@@ -26,7 +26,7 @@ func (s *Shard) standing(site weburl.Site) (robots.Standing, error) {
 	return standing, err
 }
 
-// ReadRobots reads the rules of a site from what is stored. A site whose robots.txt was never fetched has none.
+// ReadRobots reads the stored rules of a site. If its robots.txt was never fetched, there are none.
 func ReadRobots(rows Rows, book *robots.Book, site weburl.Site) (standing robots.Standing, err error) {
 	fail := func(err error) (robots.Standing, error) {
 		return standing, fmt.Errorf("crawl: rules of %s: %w", site, err)
@@ -46,13 +46,13 @@ func ReadRobots(rows Rows, book *robots.Book, site weburl.Site) (standing robots
 	return book.Read(body, tdmrep, row.Robots.Fetched != 0, row.Robots.Kept != 0), nil
 }
 
-// askRobots has a site's robots.txt or tdmrep.json asked for, or takes the next step of a redirect towards it.
+// askRobots requests a site's robots.txt or tdmrep.json, or takes the next step of a redirect to it.
 func (s *Shard) askRobots(t *turn) error {
 	site := t.page.Site
 	var at weburl.URL
 	t.url, at = s.book.Where(site, s.now)
 	if reason, refused := s.settings.Rules.URLs.Refuse(site.Root()); refused && reason == frontier.OptedOut {
-		s.book.Skip(site, true) // no request at all: its pages are refused, each on its turn
+		s.book.Skip(site, true) // no request at all: each of its pages is refused when its turn comes
 		s.front.RobotsDone(site, s.now.Add(robots.Life), 0, s.now)
 		s.front.Drop(t.page, s.now)
 		s.done(t)
@@ -70,8 +70,8 @@ func (s *Shard) askRobots(t *turn) error {
 	return nil
 }
 
-// elsewhere leads an errand to another site. If that may not be requested now, ok is false: the errand is over, and
-// there is another one later.
+// elsewhere directs an errand to another site. If the site may not be requested now, ok is false: the errand is over
+// and is tried again later.
 func (s *Shard) elsewhere(t *turn, other weburl.Site) (ok bool, err error) {
 	if !s.serves(s.home(other)) {
 		return false, s.robotsAway(t)
@@ -95,8 +95,8 @@ func (s *Shard) elsewhere(t *turn, other weburl.Site) (ok bool, err error) {
 	return false, nil
 }
 
-// lead leads an errand to another site, which has the robots.txt. If that may not be asked now, ok is false and free is
-// when it is worth another try.
+// lead directs an errand to another site, which has the robots.txt. If the site may not be requested now, ok is false
+// and free is when to try again.
 func (s *Shard) lead(t *turn, other weburl.Site) (free time.Time, ok bool) {
 	if other.Name() == t.page.Site.Name() {
 		return s.front.Meet(other, s.now)
@@ -109,8 +109,8 @@ func (s *Shard) lead(t *turn, other weburl.Site) (free time.Time, ok bool) {
 	return free, ok
 }
 
-// meet has the frontier know a site as it is stored, if it does not hold it: whether it is paused, and its host's gate.
-// It holds those that have pages in queues: of these it hears in time.
+// meet restores a site from the rows, with its pause and its host's gate, if the frontier does not hold it. Sites with
+// queued pages are held already.
 func (s *Shard) meet(site weburl.Site) error {
 	if s.front.Known(site) {
 		return nil
@@ -126,8 +126,8 @@ func (s *Shard) meet(site weburl.Site) error {
 	return err
 }
 
-// robotsAway ends an errand that leads to a host that may not be requested, as if the host did not answer. The host
-// belongs to another shard, which keeps its intervals, or the pages of the site have waited long enough for it.
+// robotsAway ends an errand to a host that may not be requested, as if the host did not answer. The host belongs to
+// another shard, which keeps its intervals, or the pages of the site have waited long enough for it.
 func (s *Shard) robotsAway(t *turn) error {
 	if _, err := s.judge(t, robots.Answer{}); err != nil {
 		return err
@@ -137,14 +137,14 @@ func (s *Shard) robotsAway(t *turn) error {
 	return nil
 }
 
-// dropErrand gives back the host of a site whose robots.txt lies on another.
+// dropErrand gives back the host of a site whose robots.txt is on another host.
 func (s *Shard) dropErrand(t *turn) {
 	if t.asked != t.page {
 		s.front.Drop(t.page, s.now)
 	}
 }
 
-// robotsEnded says what an answer to a request for a robots.txt or a tdmrep.json means, and has it captured.
+// robotsEnded interprets the answer to a request for a robots.txt or a tdmrep.json, and has it captured.
 func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	v, err := s.judge(t, e.Robots.Answer)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 // isTDMRep reports whether an errand is for the site's tdmrep.json.
 func (t *turn) isTDMRep() bool { return t.url != robots.At(t.page.Site) }
 
-// judge says what an answer means for the site of an errand, and tells the frontier.
+// judge interprets an answer for the site of an errand, and reports the result to the frontier.
 func (s *Shard) judge(t *turn, answer robots.Answer) (robots.Verdict, error) {
 	site := t.page.Site
 	answer.TDMRep = t.isTDMRep()
@@ -191,7 +191,7 @@ func (s *Shard) judge(t *turn, answer robots.Answer) (robots.Verdict, error) {
 	v := s.book.Judge(site, answer, older, t.page.Failures, patience, s.now)
 	until := v.Until
 	if v.Fresh && !v.Next.IsZero() {
-		until = s.now // the other file comes next, at the pace that this one asks for
+		until = s.now // the other file comes next, after the delay that this one sets
 	}
 	switch {
 	case !v.Retry.IsZero():
@@ -203,8 +203,8 @@ func (s *Shard) judge(t *turn, answer robots.Answer) (robots.Verdict, error) {
 	return v, nil
 }
 
-// older returns what a site's robots.txt and tdmrep.json said before an answer: nil if no robots.txt was ever fetched.
-// The answer for a tdmrep.json goes with the robots.txt that has just been judged.
+// older returns the rules of a site's robots.txt and tdmrep.json before an answer, or nil if no robots.txt was ever
+// fetched. The answer for a tdmrep.json belongs to the robots.txt that was just judged.
 func (s *Shard) older(site weburl.Site, tdmrep bool) (*robots.Standing, error) {
 	if !tdmrep {
 		row, err := s.rows.Site(site)
@@ -219,7 +219,7 @@ func (s *Shard) older(site weburl.Site, tdmrep bool) (*robots.Standing, error) {
 	return &standing, err
 }
 
-// robotsProcessed has the record of a robots.txt made durable, with the gate of the host that was asked.
+// robotsProcessed makes the record of a robots.txt durable, with the gate of the requested host.
 func (s *Shard) robotsProcessed(t *turn, e Processed) {
 	records := []store.Record{t.record}
 	switch asked := t.asked.Site; {

@@ -6,10 +6,10 @@ import (
 	"freshet/weburl"
 )
 
-// rulebook looks up what the rules say of a site.
+// rulebook finds the rules for a site.
 type rulebook struct {
 	sites []SiteRule
-	none  SiteRule // of a site that nothing is said of
+	none  SiteRule // for a site without a rule
 	known map[weburl.Site]*SiteRule
 }
 
@@ -17,11 +17,10 @@ func newRulebook(r Rules) *rulebook {
 	return &rulebook{sites: r.Sites, known: map[weburl.Site]*SiteRule{}}
 }
 
-// rulesKnown bounds the sites whose rules are remembered.
+// rulesKnown is the maximum number of sites whose rules are cached.
 const rulesKnown = 10_000
 
-// of returns what is said of a site, not to be changed. O(rules) for a site that was not asked for
-// lately.
+// of returns the combined rule for a site, which the caller must not change. O(rules) for a site that is not cached.
 func (b *rulebook) of(site weburl.Site) *SiteRule {
 	if len(b.sites) == 0 {
 		return &b.none
@@ -46,7 +45,7 @@ func (b *rulebook) of(site weburl.Site) *SiteRule {
 	return rule
 }
 
-// over puts what a later rule says over what earlier ones said.
+// over overrides fields of r with those that a later rule sets.
 func (r *SiteRule) over(later *SiteRule) {
 	if later.Manners.Delay != nil {
 		r.Manners.Delay = later.Manners.Delay
@@ -72,7 +71,7 @@ func (r *SiteRule) over(later *SiteRule) {
 	}
 }
 
-// manners returns what is said of a site's manners, as a frontier asks for it.
+// manners returns a site's manners in the frontier's form.
 func (b *rulebook) manners(site weburl.Site) *frontier.Manners {
 	rule := b.of(site)
 	if rule == &b.none {
@@ -81,13 +80,13 @@ func (b *rulebook) manners(site weburl.Site) *frontier.Manners {
 	return &rule.Manners
 }
 
-// limits returns what is said of what is discovered of a site.
+// limits returns a site's limits on discovery.
 func (b *rulebook) limits(site weburl.Site) discovery.Limits { return b.of(site).limits() }
 
 func (r *SiteRule) limits() discovery.Limits { return discovery.Limits{Depth: r.Depth, Pages: r.Pages} }
 
-// Bounds returns what the settings say of what belongs to a crawl, with a scope. Of looks up what is said of a site;
-// nil: by the rules.
+// Bounds returns the bounds of a crawl with these settings and a scope. Of returns the limits for a site; if it is nil,
+// they follow from the rules.
 func (s Settings) Bounds(scope frontier.Scope, of func(weburl.Site) discovery.Limits) discovery.Bounds {
 	if of == nil {
 		of = newRulebook(s.Rules).limits
@@ -103,7 +102,8 @@ func (s Settings) Bounds(scope frontier.Scope, of func(weburl.Site) discovery.Li
 	return b
 }
 
-// FrontierOptions returns what the settings say to a frontier. Manners are those of a site; nil: by the rules.
+// FrontierOptions returns the frontier's options under these settings. Manners returns the manners of a site; if it is
+// nil, they follow from the rules.
 func (s Settings) FrontierOptions(manners func(weburl.Site) *frontier.Manners) frontier.Options {
 	if manners == nil {
 		manners = newRulebook(s.Rules).manners

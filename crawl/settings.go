@@ -11,12 +11,12 @@ import (
 	"freshet/weburl"
 )
 
-// Settings are what a shard decides by.
+// Settings are the settings that a shard's decisions depend on.
 type Settings struct {
 	Seeds []weburl.URL
 	Scope string // page, site, domain, any
 	Rules Rules
-	// Requisites are those that belong to the crawl.
+	// Requisites are the requisites that belong to the crawl.
 	Requisites frontier.Requisites
 	Wait       bool // for more work when nothing is left to discover, instead of ending
 
@@ -25,62 +25,62 @@ type Settings struct {
 	AdaptiveDelay  float64       // at least this multiple of the last answer's time; 0: off
 	AddressDelay   time.Duration // as Delay, for an address; 0: off
 	PerConnection  int           // k: requests on one connection back to back
-	DiscoveryShare float64       // share of the requests owed to new pages
+	DiscoveryShare float64       // share of the requests reserved for new pages
 
-	MaxPages     int64         // pages stored before the crawl ends, requisites apart; 0: no limit
+	MaxPages     int64         // stored pages at which the crawl ends, without requisites; 0: no limit
 	MaxDepth     int           // links from a seed; 0: no limit
-	PagesPerSite int64         // known, requisites among them; 0: no limit
+	PagesPerSite int64         // known pages, with requisites; 0: no limit
 	For          time.Duration // how long to crawl; 0: no limit
 
-	MaxBody    int64         // bytes of a body that are read, as they come and decoded
-	Retries    int           // attempts after a failed one
-	RetryDelay time.Duration // before the first of them, doubled each time
-	Agent      string        // the name robots.txt is read for
-	TDMRep     bool          // after its robots.txt a site's tdmrep.json is asked for
+	MaxBody    int64         // bytes of a body that are read, as transferred and decoded
+	Retries    int           // maximum attempts after a failed one
+	RetryDelay time.Duration // before the first retry, doubled each time
+	Agent      string        // the user agent whose robots.txt rules apply
+	TDMRep     bool          // request a site's tdmrep.json after its robots.txt
 
 	Refresh *Refresh // keep what is stored fresh; nil: each page is fetched once
-	// OnLinks hears of the links that are offered to the seen test, in order and repeats included; after a crash,
-	// of those that were not decided again.
+	// OnLinks gets the links that are offered to the seen test, in order and with repetitions. After a crash it gets
+	// those that were not decided again.
 	OnLinks func(links []weburl.Link)
 
 	Partitions int
-	// Owned are the partitions that the shard owns at first; nil: all there are, for ever.
+	// Owned are the partitions that the shard owns at first. nil: it owns all of them forever.
 	Owned []weburl.Partition
-	// Name tells the shard, and its seen test, from all others that may own a partition of the crawl.
+	// Name distinguishes the shard, and its seen test, from all others that may own a partition of the crawl.
 	Name string
 
-	RobotsBytes int64 // of rules that are kept in memory
-	OfferBytes  int64 // of links that are offered to the seen test at once
-	GroupBytes  int   // of a group of records with their captures
-	SentEntries int   // links to other owners' partitions that are remembered, not to be sent again; 0: none
-	Recalled    int   // pages whose cash is recalled to the seen test at the start
-	// Second is a second of the machine's in the crawl's time: what is done so often, to share the processor, goes
-	// by it.
+	RobotsBytes int64 // maximum memory for robots rules
+	OfferBytes  int64 // maximum size of links offered to the seen test at once
+	GroupBytes  int   // maximum size of a group of records with their captures
+	SentEntries int   // cached links to other owners' partitions, which are not sent again; 0: none
+	Recalled    int   // pages whose cash the seen test gets at the start
+	// Second is a second of machine time in the crawl's time. It scales the intervals that exist to share the
+	// processor.
 	Second time.Duration
 }
 
-// Rules are what an operator says of URLs and of sites.
+// Rules are an operator's rules for URLs and for sites.
 type Rules struct {
 	URLs frontier.Rules
-	// Sites are read in order: where two that match a site say something of the same thing, the later one counts.
+	// Sites are applied in order. If several match a site and set the same field, the last one counts.
 	Sites []SiteRule
 }
 
-// SiteRule is what an operator says of the sites that a pattern matches. A zero field says nothing.
+// SiteRule is an operator's rule for the sites that a pattern matches. A zero field sets nothing.
 type SiteRule struct {
-	Match   frontier.Pattern // one that NamesSites
+	Match   frontier.Pattern // for which NamesSites is true
 	Manners frontier.Manners
-	Pages   int64 // in place of Settings.PagesPerSite
-	Depth   int   // in place of Settings.MaxDepth
-	// Fetch are the types of content whose bodies are read at all, Store those that are kept in WARC files (of
-	// others the history and the digests are), Refresh those that are fetched again.
+	Pages   int64 // replaces Settings.PagesPerSite
+	Depth   int   // replaces Settings.MaxDepth
+	// Fetch are the content types whose bodies are read. Store are those kept in WARC files; for others only the
+	// history and the digests are kept. Refresh are those that are fetched again.
 	Fetch, Store, Refresh ContentTypes
 }
 
-// ContentTypes are media types such as "text/html", "image/*" or "*/*". Without any, every one is among them.
+// ContentTypes are media types such as "text/html", "image/*" or "*/*". An empty list has every type.
 type ContentTypes []string
 
-// Has reports whether the value of a Content-Type field is among them. An answer without one is.
+// Has reports whether the list has the type of a Content-Type field. It has an empty field.
 func (c ContentTypes) Has(contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
@@ -96,19 +96,20 @@ func (c ContentTypes) Has(contentType string) bool {
 	return false
 }
 
-// Rows are what a shard reads of what is stored; *store.Store has them. Without a row the error is store.ErrNotFound.
+// Rows are the stored rows that a shard reads; *store.Store implements them. If there is no row, the error is
+// store.ErrNotFound.
 type Rows interface {
 	Home(weburl.Site) weburl.Partition
 	Page(weburl.Partition, weburl.Fingerprint) (store.Page, error)
 	PageOf(weburl.URL) (store.Page, weburl.Fingerprint, error)
-	// PagesFrom iterates over the pages of a partition from a fingerprint on, in their order.
+	// PagesFrom iterates over the pages of a partition in the order of fingerprints, starting with the given one.
 	PagesFrom(weburl.Partition, weburl.Fingerprint) iter.Seq2[store.PageAt, error]
 	// VisitsFrom is PagesFrom with the visits of each page.
 	VisitsFrom(weburl.Partition, weburl.Fingerprint) iter.Seq2[store.PageVisits, error]
 	OutLinks(weburl.Partition, weburl.Fingerprint) ([]store.OutLink, error)
 	Site(weburl.Site) (store.SiteRow, error)
-	// Sites iterates over a partition's sites. Of a partition that is not owned the shard looks for seeds alone, and
-	// does without those that it cannot see.
+	// Sites iterates over a partition's sites. In a partition that it does not own, the shard looks only for seeds and
+	// can do without the sites that it does not see.
 	Sites(weburl.Partition) iter.Seq2[store.SiteRow, error]
 	RobotsBody(weburl.Site) ([]byte, error)
 	TDMRepBody(weburl.Site) ([]byte, error)
@@ -122,7 +123,8 @@ type Rows interface {
 	Start() store.Start
 }
 
-// Links are the seen test as far as a shard uses it at once: what takes no disk. *seen.Test has them.
+// Links are the parts of the seen test that a shard calls directly, because they need no disk; *seen.Test implements
+// them.
 type Links interface {
 	Offer(mark seen.Mark, links []weburl.Link, now time.Time) error
 	Due(now time.Time, wait time.Duration) bool

@@ -12,7 +12,7 @@ import (
 	"freshet/weburl"
 )
 
-// A Shard decides everything about the pages of a crawl, see the package. It is not safe for concurrent use.
+// A Shard makes all decisions about the pages of a crawl, see the package. It is not safe for concurrent use.
 type Shard struct {
 	settings Settings
 	rules    *rulebook
@@ -22,25 +22,25 @@ type Shard struct {
 	front   *frontier.Frontier
 	book    *robots.Book
 	finder  *discovery.Finder
-	widened map[weburl.Site]bool // of which no row need say here that they have a seed
+	widened map[weburl.Site]bool // sites that have a seed, perhaps without a row here that shows it
 	fresh   *fresh               // nil: each page is fetched once
-	places  *places              // nil: the ordering does not go by ranks
+	places  *places              // nil: the ordering does not rank
 	obeys   obedience
 	pings   *keepfresh.Pacer
 
 	turns  map[Turn]*turn
-	last   Turn // that was handed out
+	last   Turn // the last turn handed out
 	asking int  // turns that are not Ended
-	room   int  // how many may be
+	room   int  // the maximum of asking
 
 	appends appends
-	changes []func() error // that want the rows to themselves, in order
+	changes []func() error // waiting changes, in order
 	offers  offers
-	walks   map[weburl.Partition]int // that are under way
+	walks   map[weburl.Partition]int // number of walks under way
 
 	tenures  []tenure    // by partition
 	since    []uint64    // by partition: number of the record by which it was taken
-	taken    []time.Time // … and when its hosts came from an owner who may have been asking them; zero: they did not
+	taken    []time.Time // by partition: when its hosts came from an owner that may have been requesting them; zero: none
 	exchange exchange
 	moves    moves
 
@@ -48,23 +48,23 @@ type Shard struct {
 
 	ready  bool // caught up with the records
 	begun  bool
-	until  time.Time // settings.For is over then; zero: never
+	until  time.Time // when settings.For is over; zero: never
 	paused bool      // by an operator: nothing is handed out
 	next   time.Time // when a page may be fetched, if none may be now; zero: not known
-	lost   bool      // a request was given up: its host's gate does not know of it
-	met    bool      // at some site there was somebody, or may have been; in this run or an earlier one
-	nobody int       // sites where the first request of this run met nobody
-	ending Stop      // no more turns are handed out; "": not
+	lost   bool      // a request was abandoned: its host's gate does not include it
+	met    bool      // a site answered, or may have, in this run or an earlier one
+	nobody int       // sites where the first request of this run found no server
+	ending Stop      // why no more turns are handed out; "": they are
 	over   bool
 
 	counts Counts
 
 	now time.Time
-	out Work // of this Step
+	out Work // result of this Step
 }
 
-// Step takes in what has happened, and returns what is to be done. Now should not go back; if it does, the latest is
-// used instead. An error is a fault of the rows: the shard is of no use any more.
+// Step applies events and returns the work that follows. If now is earlier than at a previous Step, the latest time is
+// used instead. An error is a fault of the rows, after which the shard is unusable.
 func (s *Shard) Step(now time.Time, events ...Event) (Work, error) {
 	if now.After(s.now) {
 		s.now = now
@@ -81,7 +81,7 @@ func (s *Shard) Step(now time.Time, events ...Event) (Work, error) {
 	return s.out, nil
 }
 
-// take handles one event.
+// take applies one event.
 func (s *Shard) take(event Event) error {
 	switch e := event.(type) {
 	case Begin:
@@ -142,7 +142,7 @@ func (s *Shard) take(event Event) error {
 	return nil
 }
 
-// advance goes on with what can go on.
+// advance continues all work that can continue.
 func (s *Shard) advance() error {
 	for _, part := range [...]func() error{s.handOver, s.change, s.keepFresh, s.obey, s.offer, s.handOut, s.drainIfDue} {
 		if err := part(); err != nil {
@@ -158,7 +158,7 @@ func (s *Shard) advance() error {
 	return nil
 }
 
-// begin lets turns be handed out.
+// begin allows turns to be handed out.
 func (s *Shard) begin() {
 	s.begun = true
 	if s.settings.For > 0 {
@@ -171,14 +171,14 @@ func (s *Shard) begin() {
 	s.beginPlaces()
 }
 
-// end lets no more turns be handed out. The first reason counts.
+// end stops turns from being handed out. The first reason counts.
 func (s *Shard) end(reason Stop) {
 	if s.ending == "" {
 		s.ending = reason
 	}
 }
 
-// finish tells when nothing is under way any more.
+// finish reports the end of the crawl when nothing is under way any more.
 func (s *Shard) finish() {
 	s.out.Ready = s.ready
 	if s.canMove() {
@@ -191,12 +191,12 @@ func (s *Shard) finish() {
 	}
 }
 
-// wakeAt has Step called at that time, or before it. A zero time says nothing.
+// wakeAt asks for a Step at a time or earlier. A zero time has no effect.
 func (s *Shard) wakeAt(at time.Time) {
 	s.out.Wake = keepfresh.Earliest(s.out.Wake, at)
 }
 
-// of returns a part of a second of the machine's, in the crawl's time.
+// of converts a machine time to the crawl's time.
 func (s *Shard) of(part time.Duration) time.Duration {
 	return time.Duration(float64(part) * s.settings.Second.Seconds())
 }
@@ -206,8 +206,8 @@ func (s *Shard) home(site weburl.Site) weburl.Partition { return s.rows.Home(sit
 // key returns the key of a page that the frontier hands out.
 func (s *Shard) key(page frontier.Page) PageKey { return PageKey{s.home(page.Site), page.Fingerprint} }
 
-// change lets one change have the rows to itself: no record is on its way, and what it wants recorded will be stored
-// before the next change is made.
+// change makes the next change. A change has the rows to itself: no record is in progress, and its own records are
+// durable before the next change.
 func (s *Shard) change() error {
 	if len(s.changes) == 0 || s.appends.flies() || s.appends.changes > 0 {
 		return nil
@@ -224,5 +224,5 @@ func (s *Shard) change() error {
 	return nil
 }
 
-// whenFree has a change made when its turn comes.
+// whenFree makes a change when its turn comes.
 func (s *Shard) whenFree(do func() error) { s.changes = append(s.changes, do) }

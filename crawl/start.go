@@ -13,12 +13,12 @@ import (
 	"freshet/weburl"
 )
 
-// ErrNothing is returned by Step where there is neither a seed nor a crawl to go on with.
+// ErrNothing is returned by Step if there is neither a seed nor a crawl to continue.
 var ErrNothing = errors.New("crawl: nothing to crawl: no seed, and no crawl to go on with")
 
-// New returns a shard that goes on where the records have left off. Step it until Work.Ready; then it waits for Begin.
-// The errors are those of the rows and of wrong settings. O(sites). Where the copy is kept fresh the first Steps also
-// read the visits to the pages, see Remembers.
+// New returns a shard that continues where the records end. The caller must call Step until Work.Ready; then the shard
+// waits for Begin. New returns an error if the rows cannot be read or the settings are wrong. O(sites). If the copy is
+// kept fresh, the first Steps also read the visits to the pages, see Remembers.
 func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, error) {
 	rules := newRulebook(settings.Rules)
 	scope, err := frontier.ParseScope(settings.Scope)
@@ -64,7 +64,7 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 	return s, s.catchUp(queued)
 }
 
-// restore brings back the sites from their rows, and tells whether pages are queued.
+// restore restores the sites from their rows, and reports whether pages are queued.
 func (s *Shard) restore() (queued bool, err error) {
 	if err := s.addSites(s.finder.Bounds().Scope); err != nil {
 		return false, err
@@ -94,8 +94,8 @@ func (s *Shard) restore() (queued bool, err error) {
 	return queued, nil
 }
 
-// addSites widens a scope by all sites of which a page is a seed. The settings' seeds count before a row says so: links
-// to another shard's may be replayed before that shard has stored them.
+// addSites adds to a scope all sites that have a seed. It adds the settings' seeds before a row shows them: links to
+// another shard's seeds may be replayed before that shard has stored the seeds.
 func (s *Shard) addSites(scope frontier.Scope) error {
 	for _, seed := range s.settings.Seeds {
 		scope.AddSeed(seed)
@@ -116,7 +116,7 @@ func (s *Shard) addSites(scope frontier.Scope) error {
 	return nil
 }
 
-// resume notes how far the records of a partition have been read.
+// resume records how far the records of a partition have been read.
 func (s *Shard) resume(p weburl.Partition) error {
 	total, err := s.rows.Counters(p)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Shard) resume(p weburl.Partition) error {
 	return s.openBoxes(p, marks)
 }
 
-// restoreSites brings back the sites of a partition, and tells whether pages are queued.
+// restoreSites restores the sites of a partition, and reports whether pages are queued.
 func (s *Shard) restoreSites(p weburl.Partition) (queued bool, err error) {
 	for row, err := range s.rows.Sites(p) {
 		if err != nil {
@@ -167,8 +167,8 @@ func (s *Shard) restoreSite(row store.SiteRow) error {
 	return s.obeyAnew(row)
 }
 
-// recallCash tells the seen test of the cash that the first new pages of each site of a partition have. Links to them
-// will come soon, and after a restart the test would take each page for one that was never told anything.
+// recallCash passes the cash of the first new pages of each site of a partition to the seen test. Links to these pages
+// will come soon, and after a restart the test would assume that each has no cash.
 func (s *Shard) recallCash(p weburl.Partition, each int) error {
 	if _, pays := s.settings.Ordering.(frontier.Payer); !pays {
 		return nil
@@ -191,10 +191,10 @@ func (s *Shard) recallCash(p weburl.Partition, each int) error {
 	return nil
 }
 
-// catchUp takes the seen test to the last record of every partition, then takes in the seeds. What lies between the
-// set's mark and the links' is decided and stored already: it is offered so that the set knows it, and the
-// verdicts are dropped. What lies after is decided then. A set that knows no partition whole that the shard owns, or
-// not all of them, is filled again.
+// catchUp brings the seen test up to the last record of every partition, then adds the seeds. Links between the disk
+// set's mark and the links' mark are decided and stored already; they are offered so that the set knows them, and the
+// verdicts are dropped. Later links are decided. If the set lacks a partition that the shard owns, or part of one, it
+// is filled again.
 func (s *Shard) catchUp(queued bool) error {
 	links, kept := s.finder.Linked(), s.finder.Kept()
 	set := make([]uint64, s.settings.Partitions)
@@ -243,7 +243,7 @@ func (s *Shard) catchUp(queued bool) error {
 	})
 }
 
-// replayAll replays the records of all owned partitions, from some on up to others, nil: to the last.
+// replayAll replays the records of all owned partitions, from some numbers to others. A nil to means the last record.
 func (s *Shard) replayAll(from, to []uint64, how offered, then func() error) error {
 	partitions := slices.Collect(s.owned())
 	var next func() error
@@ -262,8 +262,7 @@ func (s *Shard) replayAll(from, to []uint64, how offered, then func() error) err
 	return next()
 }
 
-// replayUnsent sends again the links of partitions' records that are decided, as far as they may not have been
-// taken in.
+// replayUnsent sends the decided links of partitions' records again, as far as other owners may not have accepted them.
 func (s *Shard) replayUnsent(partitions []weburl.Partition, then func() error) error {
 	if len(partitions) == 0 {
 		return then()
@@ -277,7 +276,7 @@ func (s *Shard) replayUnsent(partitions []weburl.Partition, then func() error) e
 	return s.replay(p, box.passed, box.decided, offered{unsent: true}, next)
 }
 
-// takeSeeds adds the settings' seeds. Then the shard is ready, if there is something to be crawled.
+// takeSeeds adds the settings' seeds. Then the shard is ready, if there is anything to crawl.
 func (s *Shard) takeSeeds(queued bool) error {
 	return s.addSeeds(s.settings.Seeds, func() error {
 		if !queued && len(s.settings.Seeds) == 0 && s.counts.Known == 0 && !s.settings.Wait && s.alone() {
@@ -292,7 +291,7 @@ func (s *Shard) takeSeeds(queued bool) error {
 	})
 }
 
-// recordLinks returns the links that a record brings, and the cash that their page hands on to them.
+// recordLinks returns the links of a record, and the cash that their page passes on to them.
 func (s *Shard) recordLinks(r store.Record) (links []weburl.Link, cash float64, err error) {
 	switch r := r.(type) {
 	case *store.Arrived:

@@ -10,25 +10,25 @@ import (
 	"freshet/weburl"
 )
 
-// Counts are what a shard has done since it was made.
+// Counts count what a shard has done since New.
 type Counts struct {
-	Pages       int64 // stored, requisites apart
+	Pages       int64 // stored, without requisites
 	Requisites  int64 // stored
-	Failed      int64 // fetches that brought no page
+	Failed      int64 // fetches without a page
 	NotModified int64
 	Changed     int64
-	Audits      int64            // visits without the validators of a copy that has some, answered in full
-	Lies        int64            // visits that found another content under the same validator
+	Audits      int64            // visits that omitted the copy's validators and were answered in full
+	Lies        int64            // audits that found other content under the same validator
 	Bytes       int64            // received
 	Errors      map[string]int64 // Failed, by class
 	Refused     map[string]int64 // links and pages, by reason
 	LinksSent   int64            // to partitions of other owners
-	LinksHeld   int64            // that would have gone there, and repeat what was sent
-	Known       int64            // pages, from the first run on
+	LinksHeld   int64            // not sent to partitions of other owners, because they repeat links that were
+	Known       int64            // pages, since the first run
 	Sites       int64            // known
 }
 
-// And returns what two shards have done.
+// And returns the sum of two shards' counts.
 func (c Counts) And(o Counts) Counts {
 	return Counts{
 		Pages: c.Pages + o.Pages, Requisites: c.Requisites + o.Requisites, Failed: c.Failed + o.Failed, NotModified: c.NotModified + o.NotModified,
@@ -51,19 +51,19 @@ func sumOf(a, b map[string]int64) map[string]int64 {
 
 func (c *Counts) refuse(reason string, n int64) { c.Refused[reason] += n }
 
-// Status is what a shard tells of itself.
+// Status is the present state of a shard.
 type Status struct {
 	Counts
 	Queues     frontier.Stats
-	LowerBound time.Duration // in which politeness lets all new pages be fetched
+	LowerBound time.Duration // least time in which politeness allows all new pages to be fetched
 	Paused     bool
 	Next       time.Time  // when the next request may be made, if none may be made now; zero: not known
 	UnderWay   int        // turns that are not over
 	Kept       int        // pages that are kept fresh
-	Refresh    *Freshness // what is believed of the copy; nil where none is kept fresh
+	Refresh    *Freshness // believed freshness of the copy; nil if no page is kept fresh
 }
 
-// And returns what two shards of one crawl tell.
+// And returns the combined status of two shards of one crawl.
 func (s Status) And(o Status) Status {
 	s.Counts = s.Counts.And(o.Counts)
 	s.Queues = s.Queues.And(o.Queues)
@@ -89,7 +89,7 @@ const (
 	Failed        Stop = "error"
 )
 
-// Status returns what the shard is doing. O(sites).
+// Status returns the present state of the shard. O(sites).
 func (s *Shard) Status(now time.Time) Status {
 	status := Status{
 		Counts: s.Counts(), Queues: s.front.Stats(), LowerBound: s.front.LowerBound(now), Paused: s.paused,
@@ -108,10 +108,10 @@ func (s *Shard) Counts() Counts {
 	return c
 }
 
-// MayStopClean reports whether the stored gates have all that the next run has to know.
+// MayStopClean reports whether the stored gates hold everything that the next run must know.
 func (s *Shard) MayStopClean(now time.Time) bool { return !s.lost && s.front.MayStopClean(now) }
 
-// RobotsBytes returns how much memory the rules of robots.txt files take.
+// RobotsBytes returns the memory that the rules of robots.txt files take, in bytes.
 func (s *Shard) RobotsBytes() int64 { return s.book.Bytes() }
 
 // Obstacles returns what keeps a site's pages from being fetched at now.
@@ -128,11 +128,11 @@ func (s *Shard) Holds(site weburl.Site) bool {
 	return ok
 }
 
-// Stored returns how many pages the shard has stored since it was made, requisites apart.
+// Stored returns the number of pages stored since New, without requisites.
 func (s *Shard) Stored() int64 { return s.counts.Pages }
 
 // Settings returns the settings in force.
 func (s *Shard) Settings() Settings { return s.settings }
 
-// Close ends what is being learned.
+// Close ends the learning under way.
 func (s *Shard) Close() { s.fresh.close() }

@@ -8,8 +8,8 @@ import (
 	"freshet/weburl"
 )
 
-// kept is a page that is kept fresh. There may be many millions, so it is 16 bytes: what else is known of a page stands
-// in its row.
+// kept is a page that is kept fresh. It takes 16 bytes, because there may be many millions. Everything else about the
+// page is in its row.
 type kept struct {
 	fingerprint weburl.Fingerprint
 	weight      float32
@@ -17,7 +17,7 @@ type kept struct {
 	visits      visits
 }
 
-// visits counts those of a page that were planned, as far as that goes, and says whether the page stands apart.
+// visits counts a page's planned visits, up to its maximum. One bit says whether the page is apart.
 type visits uint16
 
 const setApart visits = 1 << 15
@@ -34,16 +34,16 @@ func (k *kept) planned() {
 	}
 }
 
-// A table gives the pages that are kept fresh their numbers, and finds them by their keys. A page takes 16 bytes, and
-// five or six of the index. Go's map, which holds the key again, would take 37 to 56 of an index.
+// A table numbers the pages that are kept fresh, and finds them by their keys. A page takes 16 bytes, plus five or six
+// in the index. Go's map, which holds the key again, would take 37 to 56 for an index.
 type table struct {
 	pages []kept       // by ID
-	free  []refresh.ID // of no page
+	free  []refresh.ID // unused numbers
 	seed  maphash.Seed
 	index [indexes]index
 }
 
-// indexes is the number of parts of the index: when there are many pages, one that grows holds nothing up for long.
+// indexes is the number of parts of the index. Parts keep each growth step short when there are many pages.
 const indexes = 256
 
 // An index is a hash table of pages, with linear probing.
@@ -57,7 +57,7 @@ func newTable() table { return table{seed: maphash.MakeSeed()} }
 // len returns the number of pages.
 func (t *table) len() int { return len(t.pages) - len(t.free) }
 
-// end returns the number above those of all pages.
+// end returns a number greater than those of all pages.
 func (t *table) end() refresh.ID { return refresh.ID(len(t.pages)) }
 
 // find returns the number of a page.
@@ -74,7 +74,7 @@ func (t *table) find(key PageKey) (id refresh.ID, ok bool) {
 	return 0, false
 }
 
-// add adds a page, which must not be in the table.
+// add adds a page that is not in the table.
 func (t *table) add(key PageKey, apart bool, weight float64) refresh.ID {
 	var id refresh.ID
 	if n := len(t.free); n > 0 {
@@ -95,14 +95,14 @@ func (t *table) add(key PageKey, apart bool, weight float64) refresh.ID {
 	return id
 }
 
-// remove takes out a page, which must be in the table.
+// remove removes a page that is in the table.
 func (t *table) remove(id refresh.ID) {
 	part, hash := t.part(t.pages[id].key())
 	hole := part.home(hash)
 	for part.slots[hole] != id+1 {
 		hole = part.after(hole)
 	}
-	// Those behind it move up that would not be found beyond a hole.
+	// Entries behind the hole move up if a search would not find them beyond it.
 	for i := part.after(hole); part.slots[i] != 0; i = part.after(i) {
 		_, hash := t.part(t.pages[part.slots[i]-1].key())
 		if part.distance(part.home(hash), i) >= part.distance(hole, i) {
@@ -115,13 +115,13 @@ func (t *table) remove(id refresh.ID) {
 	t.free = append(t.free, id)
 }
 
-// part returns the part of the index that has a page, and the page's hash.
+// part returns the part of the index for a page, and the page's hash.
 func (t *table) part(key PageKey) (*index, uint64) {
 	hash := maphash.Comparable(t.seed, key)
 	return &t.index[hash%indexes], hash
 }
 
-// grow gives a part of the index a quarter more slots.
+// grow enlarges a part of the index by a quarter.
 func (t *table) grow(part *index) {
 	old := part.slots
 	part.slots = make([]refresh.ID, max(8, len(old)/32*40, len(old)+8))
@@ -141,7 +141,7 @@ func (x *index) put(hash uint64, id refresh.ID) {
 	x.slots[i] = id + 1
 }
 
-// home returns the slot that a hash asks for first.
+// home returns the first slot for a hash.
 func (x *index) home(hash uint64) int {
 	high, _ := bits.Mul64(hash, uint64(len(x.slots)))
 	return int(high)

@@ -11,7 +11,8 @@ import (
 	"freshet/weburl"
 )
 
-// MaxStrikes is how many unclean stops in a row may meet a page while it is processed before it is set aside.
+// MaxStrikes is the number of strikes at which a page is set aside. A page gets a strike for each unclean stop in a row
+// that happens while it is being processed.
 const MaxStrikes = 3
 
 // A turn is a page, or a site's robots.txt or tdmrep.json, on its way from the frontier to the disk.
@@ -19,17 +20,17 @@ type turn struct {
 	number Turn
 	page   frontier.Page
 	url    weburl.URL
-	row    store.Page    // as it was when the page was handed out
-	asked  frontier.Page // whose host is asked: another than the page's where a robots.txt lies elsewhere
+	row    store.Page    // when the page was handed out
+	asked  frontier.Page // page whose host is requested; differs from page if the robots.txt is on another host
 	gate   frontier.Gate // of that host, after the answer
-	audit  bool          // asked for without the validators of the copy
-	record *store.Robots // of a robots.txt
-	said   string        // by the site's robots.txt and tdmrep.json about the use of the page
-	// unasked: of a robots.txt, no request was made for the address guard; its host owes no interval.
+	audit  bool          // requested without the validators of the copy
+	record *store.Robots // record of a robots.txt
+	said   string        // terms of use for the page in the site's robots.txt and tdmrep.json
+	// unasked: the address guard refused the request for a robots.txt, so its host owes no interval.
 	unasked bool
 }
 
-// handOut hands out turns as long as there is room, and something to be asked for.
+// handOut hands out turns while there is room and a page to request.
 func (s *Shard) handOut() error {
 	for s.mayHandOut() {
 		page, wake, ok := s.front.NextWithin(s.budget(), s.now)
@@ -52,7 +53,7 @@ func (s *Shard) handOut() error {
 	return nil
 }
 
-// mayHandOut reports whether a turn may be handed out, if there is one.
+// mayHandOut reports whether turns may be handed out.
 func (s *Shard) mayHandOut() bool {
 	if !s.begun || s.ending != "" || s.places.holds() || s.rescopes() {
 		return false
@@ -73,7 +74,8 @@ func (s *Shard) mayHandOut() bool {
 	return s.asking < s.room
 }
 
-// whenStarved ends a crawl that has nothing left to discover. Else links that wait may be what it waits for.
+// whenStarved ends a crawl that has nothing left to discover. Otherwise it reports to the drains that the crawl may be
+// waiting for undecided links.
 func (s *Shard) whenStarved() {
 	queued := s.waits()
 	s.offers.timing.Asked(false, queued)
@@ -85,20 +87,20 @@ func (s *Shard) whenStarved() {
 // waits reports whether pages are queued that the shard may still fetch.
 func (s *Shard) waits() bool { return s.front.Stats().Open() > 0 && !s.mistaken() }
 
-// mistaken reports whether nobody is at any of the addresses that the crawl was given. It ends then, rather than try
-// them again.
+// mistaken reports whether no server was found at any of the sites that the crawl was given. The crawl then ends
+// instead of trying them again.
 func (s *Shard) mistaken() bool {
 	return s.alone() && !s.met && s.nobody > 0 && s.nobody == s.front.Stats().Sites
 }
 
-// Idle reports whether the shard has nothing left to do but what it is told of, and nothing of its own is on its way
-// to another. Where it says so of all shards of a crawl at once, the crawl has discovered everything.
+// Idle reports whether the shard has no work of its own left, and no links in flight to another shard. If all shards of
+// a crawl are idle at once, the crawl has discovered everything.
 func (s *Shard) Idle() bool {
 	return s.begun && !s.waits() && len(s.turns) == 0 && !s.offers.undecided() && !s.obeys.busy() && len(s.changes) == 0 &&
 		!s.appends.busy() && !s.moves.busy() && !s.rescopes() && s.Unsent() == 0
 }
 
-// budget returns what requests are taken out of; nil: there is none.
+// budget returns the budget of the requests, or nil if there is none.
 func (s *Shard) budget() frontier.Budget {
 	if s.fresh == nil {
 		return nil
@@ -106,20 +108,20 @@ func (s *Shard) budget() frontier.Budget {
 	return s.fresh.pacer
 }
 
-// refund puts back into the budget a request that is not made.
+// refund returns a request that is not made to the budget.
 func (s *Shard) refund() {
 	if s.fresh != nil {
 		s.fresh.pacer.GiveBack()
 	}
 }
 
-// done ends a turn: all that is held for it may go.
+// done ends a turn, so that the node can release what it holds for it.
 func (s *Shard) done(t *turn) {
 	delete(s.turns, t.number)
 	s.out.Done = append(s.out.Done, t.number)
 }
 
-// start has a turn's request made, if the page may be asked for.
+// start requests a turn's page, if that is allowed.
 func (s *Shard) start(t *turn) error {
 	if t.page.Robots {
 		return s.askRobots(t)
@@ -138,7 +140,7 @@ func (s *Shard) start(t *turn) error {
 		s.refuse(t, reason)
 		return nil
 	}
-	if s.book.Skipped(t.page.Site) { // it opted out no longer: robots.txt comes first
+	if s.book.Skipped(t.page.Site) { // it has not opted out any more: robots.txt comes first
 		s.book.Skip(t.page.Site, false)
 		s.front.AskRobots(t.page.Site, s.now, s.now)
 		s.refund()
@@ -164,13 +166,13 @@ func (s *Shard) start(t *turn) error {
 	return nil
 }
 
-// ask has a request made.
+// ask passes a request to the node.
 func (s *Shard) ask(f Fetch) {
 	s.asking++
 	s.out.Fetches = append(s.out.Fetches, f)
 }
 
-// request returns a turn's request as the rules of the site have it.
+// request returns a turn's request under the rules of the site.
 func (s *Shard) request(t *turn) Fetch {
 	delay := s.settings.Delay
 	if own := s.rules.of(t.page.Site).Manners.Delay; own != nil {
@@ -182,18 +184,18 @@ func (s *Shard) request(t *turn) Fetch {
 	}
 }
 
-// keepsConnections reports whether connections are worth keeping: not if the next request on one comes
-// after servers have closed it.
+// keepsConnections reports whether it is worth keeping connections open. It is not if servers would close them before
+// the next request.
 func (s *Shard) keepsConnections(delay time.Duration) bool {
 	const serversWait = 5 * time.Second
 	return s.settings.PerConnection > 1 || delay < s.of(serversWait)
 }
 
-// auditEvery is how many visits of a page that has validators go to one that does not use them.
+// auditEvery is the number of visits to pages with validators of which one omits them.
 const auditEvery = 16
 
-// audits reports whether a page is asked for without the validators of its copy: its site's have been found
-// wrong, or it is its turn to be looked at. A site that backs off is not asked for more than it has to send.
+// audits reports whether a page is requested without the validators of its copy: because the site's validators were
+// found wrong, or because an audit is due. A site that backs off is not audited, to spare it a full answer.
 func (s *Shard) audits(page frontier.Page, row *store.Page) (bool, error) {
 	site, err := s.rows.Site(page.Site)
 	if err != nil {
@@ -212,7 +214,7 @@ func (s *Shard) audits(page frontier.Page, row *store.Page) (bool, error) {
 	return gate.Failures == 0, nil
 }
 
-// refusal returns why a page whose turn has come is not asked for, or "".
+// refusal returns the reason not to request a page whose turn has come, or "".
 func (s *Shard) refusal(page store.Page, standing robots.Standing) string {
 	if page.Strikes >= MaxStrikes {
 		return store.ReasonCrashes
@@ -243,7 +245,7 @@ func (s *Shard) refuse(t *turn, reason string) {
 	})
 }
 
-// resolved reports whether a turn's request may go to the address of its host.
+// resolved decides whether a turn's request may go to the address of its host.
 func (s *Shard) resolved(e Resolved) {
 	t := s.turns[e.Turn]
 	free, _ := s.front.Bind(t.asked, e.Address, s.now)
@@ -255,7 +257,7 @@ func (s *Shard) resolved(e Resolved) {
 	s.giveUp(t)
 }
 
-// giveUp ends a turn that was not asked for after all, and whose host is given back.
+// giveUp ends a turn that was not requested, and whose host is given back.
 func (s *Shard) giveUp(t *turn) {
 	if t.page.Robots {
 		s.dropErrand(t)
@@ -265,7 +267,7 @@ func (s *Shard) giveUp(t *turn) {
 	s.done(t)
 }
 
-// ended gives back the host of a turn whose request has ended, and has the answer processed.
+// ended gives back the host of a turn whose request has ended, and passes the answer on for processing.
 func (s *Shard) ended(e Ended) error {
 	t := s.turns[e.Turn]
 	s.asking--
@@ -294,7 +296,7 @@ func (s *Shard) ended(e Ended) error {
 	return nil
 }
 
-// processed has the record of a turn made durable.
+// processed proposes the record of a turn.
 func (s *Shard) processed(e Processed) error {
 	t := s.turns[e.Turn]
 	if t.page.Robots {
@@ -310,9 +312,9 @@ func (s *Shard) processed(e Processed) error {
 	record.Claimed = uint8(s.fresh.claimant(s.key(t.page)))
 	s.setRetry(t, record)
 	if record.Links != nil {
-		// Where a crash comes before the links that brought it are marked as decided, they bring it again.
+		// If a crash comes before the links that brought the cash are marked as decided, they bring it again.
 		held := s.seen.Collect(weburl.Link{URL: t.row.URL, Fingerprint: t.page.Fingerprint, Depth: t.row.Depth})
-		if !s.places.knows(s.home(t.page.Site), t.page.Fingerprint) { // else its rank is its cash
+		if !s.places.knows(s.home(t.page.Site), t.page.Fingerprint) { // otherwise its rank is its cash
 			record.Collected = held
 		}
 	}
@@ -328,8 +330,8 @@ func (s *Shard) processed(e Processed) error {
 	return nil
 }
 
-// setRetry sets when a page is asked for again before it is due. What is missing once may be back: gone is what is
-// missing twice.
+// setRetry sets when a failed page is requested again before it is due. A page that is missing once may come back, so
+// it counts as gone when it is missing twice.
 func (s *Shard) setRetry(t *turn, record *store.Fetched) {
 	switch record.Outcome {
 	case store.OutcomeFailed, store.OutcomeServerError:
@@ -341,7 +343,7 @@ func (s *Shard) setRetry(t *turn, record *store.Fetched) {
 	}
 }
 
-// retryAt returns when a page that failed is tried again, 0 for never.
+// retryAt returns when a failed page is tried again, or 0 for never.
 func (s *Shard) retryAt(url weburl.URL, failures int) int64 {
 	retries := frontier.Retries{Most: s.settings.Retries, First: s.settings.RetryDelay}
 	wait, ok := retries.Wait(url.Fingerprint(), failures)
@@ -351,7 +353,7 @@ func (s *Shard) retryAt(url weburl.URL, failures int) int64 {
 	return s.now.Add(wait).UnixNano()
 }
 
-// count counts a page that was asked for.
+// count counts a page that was requested.
 func (s *Shard) count(t *turn, record *store.Fetched, class string) {
 	c := &s.counts
 	switch {

@@ -7,17 +7,17 @@ import (
 	"freshet/weburl"
 )
 
-// rowsAtOnce bounds the rows that one change reads.
+// rowsAtOnce is the maximum number of rows that one change reads.
 const rowsAtOnce = 1024
 
-// A walk looks at all pages of a partition, some at a time, and has what it finds recorded. The crawl goes on
+// A walk visits all pages of a partition, some at a time, and proposes the records that it makes. The crawl goes on
 // meanwhile.
 type walk struct {
 	partition weburl.Partition
 	from      weburl.Fingerprint
 	look      func(store.PageAt) ([]store.Record, error)
-	end       func() error // done after it
-	yields    bool         // the walk is left to the next run where the crawl ends
+	end       func() error // called after the walk
+	yields    bool         // if the crawl ends, the walk is left to the next run
 }
 
 // walk begins a walk.
@@ -31,7 +31,7 @@ func (s *Shard) walk(w walk) error {
 	return s.walkOn(w)
 }
 
-// walkOn goes on with a walk.
+// walkOn continues a walk.
 func (s *Shard) walkOn(w walk) error {
 	if w.yields && s.ending != "" {
 		s.walks[w.partition]--

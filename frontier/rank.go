@@ -37,8 +37,8 @@ func (e Every) Size(known, _ int) int {
 	return max(1, int(math.Round(e.Share*float64(known))))
 }
 
-// A Round counts the new pages that leave and join the queues between two rankings. In the zero value the first ranking
-// is still to be done.
+// A Round counts the new pages that leave and join the queues between two rankings. In the zero value a ranking is
+// under way.
 type Round struct {
 	left, came int
 	size       int // pages that must leave
@@ -59,8 +59,7 @@ func (r *Round) Due() bool {
 	return r.ranked && (r.left > 0 && r.left >= r.size || r.came > 0 && r.size == 0)
 }
 
-// Remaining returns how many pages must leave before the next ranking is due. ok is false until the first ranking is
-// done.
+// Remaining returns how many pages must leave before the next ranking is due. ok is false while a ranking is under way.
 func (r *Round) Remaining() (pages int, ok bool) { return max(0, r.size-r.left), r.ranked }
 
 // Waiting is a page in a queue of new pages when the known pages are ranked.
