@@ -130,7 +130,7 @@ func (s *Shard) letGo(p weburl.Partition, reply replier) error {
 	s.closeBoxes(p)
 	s.tenures[p] = elsewhere
 	s.offers.release()
-	s.proposeChange(Append{Records: records}, func(stored) error { // even an empty one is durable only after all earlier ones
+	s.proposeChange(Append{Records: records}, func(stored) error { // durable after all before
 		s.moved()
 		return reply(Reply{})
 	})

@@ -40,7 +40,7 @@ type Shard struct {
 
 	tenures  []tenure    // by partition
 	since    []uint64    // by partition: number of the record by which it was taken
-	taken    []time.Time // by partition: when its hosts came from an owner that may have been requesting them; zero: none
+	taken    []time.Time // by partition: when taken from an owner that may have been requesting; zero: it was not
 	exchange exchange
 	moves    moves
 

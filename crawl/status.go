@@ -18,7 +18,7 @@ type Counts struct {
 	NotModified int64
 	Changed     int64
 	Audits      int64            // visits that omitted the copy's validators and were answered in full
-	Lies        int64            // audits that found other content under the same validator
+	Lies        int64            // visits that found other content under the same validator
 	Bytes       int64            // received
 	Errors      map[string]int64 // Failed, by class
 	Refused     map[string]int64 // links and pages, by reason
