@@ -327,6 +327,9 @@ func writeWeights(w io.Writer, urls []string, all []float64) error {
 	return errors.Join(fault, out.Error(), buffered.Flush())
 }
 
+// maxWeight is the largest weight. A crawl adds up weights of 32 bits.
+const maxWeight = 1e30
+
 // ReadWeights reads a table of weights, each URL once.
 func ReadWeights(file string, in io.Reader) (map[string]float64, error) {
 	t, err := table.Open(file, in, weightColumns, weightColumns...)
@@ -344,7 +347,7 @@ func ReadWeights(file string, in io.Reader) (map[string]float64, error) {
 		if err := t.Unique("url", url, seen); err != nil {
 			return nil, err
 		}
-		weight, err := t.Number("weight", math.NaN(), 0, math.MaxFloat64)
+		weight, err := t.Number("weight", math.NaN(), 0, maxWeight)
 		if err != nil {
 			return nil, err
 		}
