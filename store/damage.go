@@ -55,3 +55,9 @@ func (s *Store) checkDB() error {
 func IsDamage(err error) bool {
 	return errors.Is(err, ErrCorrupt) || pebble.IsCorruptionError(err)
 }
+
+// IsLost reports whether an error of Body means that the bytes are damaged or gone. After another error they can be
+// read later: an object store does not answer.
+func IsLost(err error) bool {
+	return IsDamage(err) || errors.Is(err, ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO)
+}

@@ -1,6 +1,7 @@
 package broadcast
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -173,7 +174,10 @@ func (c *catalog) load(number int, pages uint64) (*Chunk, error) {
 	return chunk, nil
 }
 
-// current reads a page's current version. A body that cannot be fetched is withheld.
+// errUnread matches the errors of bodies that cannot be read now, but may be later.
+var errUnread = errors.New("broadcast: a page cannot be read now")
+
+// current reads a page's current version. A body that is not kept, too long or lost is withheld.
 func (c *catalog) current(p weburl.Partition, fp weburl.Fingerprint) (page Page, err error) {
 	row, err := c.store.Page(p, fp)
 	if err != nil {
@@ -190,8 +194,11 @@ func (c *catalog) current(p weburl.Partition, fp weburl.Fingerprint) (page Page,
 		return page, nil
 	}
 	body, err := c.store.VersionBody(row.URL, &version)
-	if err != nil {
+	if store.IsLost(err) {
 		return page, nil
+	}
+	if err != nil {
+		return page, fmt.Errorf("%w: %s: %w", errUnread, page.URL, err)
 	}
 	page.Kind, page.At, page.Status = "", version.At, version.Status
 	page.Digest, page.Body = version.BodyDigest, body.Payload

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -17,8 +18,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
@@ -616,4 +619,38 @@ func TestTooManyBeforeAdmission(t *testing.T) {
 	<-reading
 	await(http.StatusBadRequest)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestCaptureOutOfReach holds that a mirror keeps a page while its capture cannot be read, as when an object store is
+// down, and gets it afterwards.
+func TestCaptureOutOfReach(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	waits := make(lines, 100)
+	_, address := serveFeed(t, w, broadcast.Options{Clock: clock.New(time.Unix(1.8e9, 0), 100), Logger: slog.New(slog.NewTextHandler(waits, nil))})
+	dropped := false
+	s := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir(), OnChange: func(c mirror.Change) error {
+		dropped = dropped || c.Kind == "withheld"
+		return nil
+	}})
+	s.awaitEqual(w)
+	w.Fail(errors.New("no answer"))
+	w.Set(crawled.URL(0, 1), "a zebra")
+	w.Visit(crawled.URL(0, 1))
+	if said := <-waits; !strings.Contains(said, "no answer") {
+		t.Errorf("it says %s", said)
+	}
+	w.Fail(nil)
+	s.awaitEqual(w)
+	s.stop()
+	if dropped {
+		t.Error("the mirror dropped a page")
+	}
+}
+
+// lines are the lines of a log.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
 }

@@ -147,6 +147,7 @@ const (
 	readAtOnce = 4096                   // entries of the log
 	lookEvery  = 200 * time.Millisecond // between reads of the log; pages that come in between form chunks together
 	heartbeat  = 15 * time.Second       // between signs of life
+	readAgain  = 5 * time.Second        // before a page that could not be read is tried again
 )
 
 // Run serves until ctx ends. Its error is the store's.
@@ -288,6 +289,11 @@ func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) 
 		return wait, false, nil
 	}
 	chunk, err := s.catalog.load(number, s.demand.Missing(number))
+	if errors.Is(err, errUnread) {
+		s.o.Logger.Warn("the feed waits until a page can be read", "error", err)
+		s.next = now.Add(readAgain)
+		return min(wait, readAgain), false, nil
+	}
 	if err != nil {
 		return 0, false, err
 	}

@@ -10,9 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
-	"syscall"
 	"time"
 
 	"freshet/fetch"
@@ -131,7 +129,7 @@ func (r *Reader) body(u weburl.URL, v *store.Version) ([]byte, error) {
 		return nil, fmt.Errorf("%w: the body of version %d of %s is not kept", ErrNoText, v.Number, u)
 	}
 	captured, err := r.store.VersionBody(u, v)
-	if err != nil && !lost(err) {
+	if err != nil && !store.IsLost(err) {
 		err = fmt.Errorf("%w: %w", ErrNotNow, err)
 	}
 	if err != nil {
@@ -151,11 +149,6 @@ func (r *Reader) body(u weburl.URL, v *store.Version) ([]byte, error) {
 		return nil, err
 	}
 	return body, nil // a body that is cut or damaged at its end still has text
-}
-
-// lost reports whether an error says that a capture is damaged or gone.
-func lost(err error) bool {
-	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO)
 }
 
 // site returns a site, and learns it first if necessary.
