@@ -11,14 +11,13 @@ import (
 	"freshet/weburl"
 )
 
-// There is one budget for the whole crawl. It is divided among shards, and among the nodes of a cluster, so that
-// the marginal visit is worth the same everywhere: see package share. A node of a cluster divides its grant among
-// its shards.
+// The crawl has one budget. It is divided among shards, and among the nodes of a cluster, so that the marginal visit is
+// worth the same everywhere: see package share. A node of a cluster divides its grant among its shards.
 
-// shareEvery is how many ticks lie between two divisions.
+// shareEvery is the number of ticks between two divisions.
 const shareEvery = 5
 
-// budgetOf returns the refresh budget, in requests an interval.
+// budgetOf returns the refresh budget, in requests per interval.
 func budgetOf(r *crawl.Refresh) int64 {
 	if r == nil {
 		return 0
@@ -47,7 +46,7 @@ func (l *loop) part(r *crawl.Refresh, of []share.Part) *crawl.Refresh {
 	return &mine
 }
 
-// Total returns the limits of the whole crawl from the settings; zero: it keeps nothing fresh.
+// Total returns the limits of the whole crawl from the settings. It is zero if the crawl keeps no page fresh.
 func (n *Node) Total() share.Total {
 	now := n.current()
 	if now.Refresh == nil {
@@ -56,7 +55,7 @@ func (n *Node) Total() share.Total {
 	return share.Total{Requests: now.Refresh.Budget, Interval: now.Refresh.Interval.Seconds(), Discovery: *now.DiscoveryShare}
 }
 
-// MostPages returns how many pages the whole crawl may store; 0: any number.
+// MostPages returns the maximum number of pages that the whole crawl may store, or 0 for no limit.
 func (n *Node) MostPages() int64 { return n.current().MaxPages }
 
 // wants returns what each shard wants, and their sum.
@@ -68,13 +67,13 @@ func (n *Node) wants() (of []share.Wants, sum share.Wants) {
 	return of, sum
 }
 
-// bids returns the demand of each shard's pages over a horizon.
+// bids returns the demand of each shard's pages over a horizon, in seconds.
 func (n *Node) bids(horizon float64) (all []refresh.Bid) {
 	n.each(func(s *crawl.Shard, now time.Time) { all = append(all, s.Bid(horizon, now)) })
 	return all
 }
 
-// Bid returns the demand of the node's pages over a horizon.
+// Bid returns the demand of the node's pages over a horizon, in seconds.
 func (n *Node) Bid(horizon float64) refresh.Bid {
 	all := n.bids(horizon)
 	return func(threshold float64) allocate.Demand {
@@ -104,7 +103,7 @@ func (n *Node) divideBudget(t share.Total) ([]share.Part, error) {
 	})
 }
 
-// granted returns the budget that the node divides among its shards; zero: none yet.
+// granted returns the budget that the node divides among its shards, or zero before the first grant.
 func (n *Node) granted() share.Total {
 	total := n.Total()
 	if n.opt.Cluster == nil || total.Requests == 0 {
@@ -118,7 +117,7 @@ func (n *Node) granted() share.Total {
 	return total
 }
 
-// reloaded returns the shards' parts of a new budget; nil: their parts stay.
+// reloaded returns the shards' parts of a new budget, or nil if their parts stay.
 func (n *Node) reloaded(r *crawl.Refresh) []share.Part {
 	if r == nil || n.opt.Cluster != nil {
 		return nil
@@ -132,7 +131,7 @@ func (n *Node) reloaded(r *crawl.Refresh) []share.Part {
 	return parts
 }
 
-// grantedPages returns how many pages the node's run may store, -1 for none.
+// grantedPages returns the maximum number of pages that the node's run may store, or -1 for none.
 func (n *Node) grantedPages() int64 {
 	if g := n.grant.Load(); g != nil && g.Pages > 0 {
 		return g.Pages
@@ -161,8 +160,8 @@ func (n *Node) shareBudget() {
 	}
 }
 
-// Report returns what the node wants and has, for the next division among nodes. A node that finds no page returns
-// its grant.
+// Report returns what the node wants and has, for the next division among nodes. A node that finds no pages returns its
+// grant.
 func (n *Node) Report() share.Report {
 	_, wants := n.wants()
 	r := share.Report{Wants: wants, Run: n.storedByRun(), Stored: map[weburl.Partition]int64{}, Traffic: n.tally.traffic()}
@@ -194,7 +193,7 @@ func (l *loop) countStored(stored map[weburl.Partition]int64) {
 	}
 }
 
-// storedByRun returns how many pages the shards have stored since they were opened.
+// storedByRun returns the number of pages that the shards have stored since they were opened.
 func (n *Node) storedByRun() (pages int64) {
 	n.each(func(s *crawl.Shard, _ time.Time) { pages += s.Stored() })
 	return pages
@@ -206,7 +205,7 @@ type granting struct {
 	division uint64
 }
 
-// Grant gives the node a part of the crawl's limits, from the division of that number.
+// Grant sets the node's part of the crawl's limits, from the division with that number.
 func (n *Node) Grant(g share.Grant, division uint64) {
 	n.grant.Store(&granting{g, division})
 	n.in.SetPart(g.Traffic)
@@ -217,7 +216,7 @@ func (n *Node) Grant(g share.Grant, division uint64) {
 	n.stir()
 }
 
-// knownPages returns how many pages each shard knows.
+// knownPages returns the number of pages that each shard knows.
 func (n *Node) knownPages() []int64 {
 	var known []int64
 	n.each(func(s *crawl.Shard, _ time.Time) { known = append(known, s.Held().Known) })

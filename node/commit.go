@@ -10,18 +10,18 @@ import (
 	"freshet/store"
 )
 
-// group is some records of a shard that are made durable together, with their visits and the result.
+// group is a group of a shard's records that become durable together, with their visits and the result.
 type group struct {
-	mail    *mailbox // of whose records they are
+	mail    *mailbox // of the loop whose records they are
 	appends []crawl.Append
-	visits  []*visit // nil: of none
+	visits  []*visit // nil for records without a visit
 	done    crawl.Appended
 }
 
-// groupBytes is how many bytes a group may have, where there is memory.
+// groupBytes is the maximum size of a group if memory allows.
 const groupBytes = 32 << 20
 
-// commit makes waiting groups durable, all at once. After a fault it only empties its queue.
+// commit makes all waiting groups durable together. After a fault it only empties its queue.
 func (n *Node) commit() {
 	for g := range n.groups {
 		groups := n.waiting(g)
@@ -57,7 +57,7 @@ func (n *Node) waiting(first *group) []*group {
 	}
 }
 
-// keepGroups makes groups durable: first fetches, then other records of turns, then those of changes.
+// keepGroups makes groups durable: first fetches, then other records of turns, then records of changes.
 func (n *Node) keepGroups(groups []*group) error {
 	var fetches []store.Fetch
 	var marks []*seen.Mark // of the fetches
@@ -107,7 +107,7 @@ func (n *Node) keepGroups(groups []*group) error {
 	return nil
 }
 
-// share gives each move to the group whose shard owns the page.
+// share adds each move to the group whose shard owns the page.
 func (n *Node) share(groups []*group, moves []store.Move, to func(*group) *[]store.Move) {
 	if len(groups) == 1 {
 		all := to(groups[0])
@@ -125,7 +125,7 @@ func (n *Node) share(groups []*group, moves []store.Move, to func(*group) *[]sto
 	}
 }
 
-// purgeOf takes down what the group's orders say.
+// purgeOf carries out the purges among the group's orders.
 func (n *Node) purgeOf(g *group) error {
 	for i := range g.appends {
 		target := g.appends[i].Purge
@@ -142,7 +142,7 @@ func (n *Node) purgeOf(g *group) error {
 	return nil
 }
 
-// apply stores records without captures, and returns what they did.
+// apply stores records without captures, and returns the moves that they caused.
 func (n *Node) apply(records []store.Record) ([]store.Move, error) {
 	if len(records) == 0 {
 		return nil, nil
@@ -154,7 +154,8 @@ func (n *Node) apply(records []store.Record) ([]store.Move, error) {
 	return moves, nil
 }
 
-// takeDown purges in the database and leaves the files to the keeper. It returns how many pages it took down.
+// takeDown purges a target in the database and leaves its files to the keeper. It returns the number of pages that it
+// took down.
 func (n *Node) takeDown(target store.Target) (moves []store.Move, pages int64, err error) {
 	before, err := n.store.Total()
 	if err != nil {
@@ -167,7 +168,7 @@ func (n *Node) takeDown(target store.Target) (moves []store.Move, pages int64, e
 	return moves, after.States[store.StatePurged] - before.States[store.StatePurged], err
 }
 
-// logAppend logs what was stored of a turn.
+// logAppend logs the stored records of a turn.
 func (n *Node) logAppend(a *crawl.Append, v *visit) {
 	var line logLine
 	switch {

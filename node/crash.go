@@ -49,7 +49,7 @@ func (n *Node) inBackground(ctx context.Context, work string, do func() error) (
 	return err
 }
 
-// crashed marks a result as one that the crawler failed on. If the database caused the panic, the crawl ends.
+// crashed marks a result as one on which the crawler failed. If the database caused the panic, the crawl ends.
 func (n *Node) crashed(r *fetch.Result, c *crash) {
 	if err := store.Fatal(c.cause); err != nil {
 		n.fail(err)

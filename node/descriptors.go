@@ -1,18 +1,18 @@
 package node
 
-// otherFiles is how many descriptors a crawl reserves for everything but its requests: 500 tables of the database,
-// its logs, WARC files, the seen set, and clients.
+// otherFiles is the number of descriptors that a crawl reserves for everything but its requests: 500 tables of the
+// database, its logs, WARC files, the seen set, and clients.
 const otherFiles = 640
 
-// Usable returns how many of the wanted connections the limit of open files allows, and that limit.
+// Usable returns how many of the connections the limit on open files allows, and that limit.
 func Usable(connections int) (usable, files int) {
 	files = descriptors()
 	usable, _ = withinDescriptors(files, connections, 1)
 	return usable, files
 }
 
-// withinDescriptors returns how many connections can be used and how many may be kept open beside them, of those
-// planned, by a process that may have so many files open. A request may use a second socket to look up a name.
+// withinDescriptors returns how many of the planned connections a process can use under its limit on open files, and
+// how many idle ones it may keep open as well. A request may use a second socket to look up a name.
 func withinDescriptors(limit, connections, idle int) (int, int) {
 	free := limit - min(otherFiles, limit/2)
 	connections = max(min(connections, free/2), 1)

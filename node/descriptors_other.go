@@ -4,5 +4,5 @@ package node
 
 import "math"
 
-// descriptors is how many files the process may have open: here there is no such limit.
+// descriptors returns the limit on the process's open files. This system has none.
 func descriptors() int { return math.MaxInt32 }

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// descriptors is how many files the process may have open. The runtime has raised that to the most that the
-// system allows.
+// descriptors returns the limit on the process's open files. The runtime has raised it to the system's maximum.
 func descriptors() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

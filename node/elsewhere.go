@@ -15,29 +15,29 @@ import (
 	"freshet/weburl"
 )
 
-// A node of a cluster crawls some of the partitions, and takes and gives others while it runs. Package cluster
+// A node of a cluster crawls some of the partitions, and takes and gives partitions while it runs. Package cluster
 // decides which, and when. The node also has the rows of other partitions, as far as it has followed their logs.
 
 // Cluster connects a node to the other nodes of its crawl. Its methods are safe for concurrent use.
 type Cluster interface {
 	store.Log
-	// Name is the unique name of the node. It is valid as a file name.
+	// Name returns the unique name of the node. It is valid as a file name.
 	Name() string
 	// Leased returns an error if other nodes may have taken the node's partitions. The node calls it right before
 	// each request to a server.
 	Leased() error
-	// Send sends links to the owner of their partition. Acknowledge sends a receipt for links. Both may be lost:
-	// they are sent again.
+	// Send sends links to the owner of their partition. Acknowledge sends a receipt for links. Both may be lost; the
+	// node then sends them again.
 	Send(crawl.Parcel)
 	Acknowledge(crawl.Receipt)
-	// Ask has the node that has a partition carry out an order about pages, a site or a host of it. It returns
-	// crawl.ErrElsewhere where no node has it now: nothing was done then.
+	// Ask makes the node that has a partition carry out an order about the partition's pages, sites or hosts. It
+	// returns crawl.ErrElsewhere, and nothing is done, if no node has the partition now.
 	Ask(context.Context, weburl.Partition, crawl.Order) (crawl.Reply, error)
 	// PauseAll pauses or resumes all nodes.
 	PauseAll(ctx context.Context, paused bool) error
 }
 
-// nobody stands for the owner of a partition that another node has.
+// nobody is the owner of a partition that no shard of this node has.
 const nobody = -1
 
 // checkCluster returns the options that a node of a cluster does not support.
@@ -54,7 +54,7 @@ func (o *Options) checkCluster() error {
 	return errors.Join(faults...)
 }
 
-// clusterLog returns the log that the store appends its records to; nil: none.
+// clusterLog returns the log to which the store appends its records, or nil.
 func (n *Node) clusterLog() store.Log {
 	if n.opt.Cluster == nil {
 		return nil
@@ -68,7 +68,7 @@ func (n *Node) Place(p weburl.Partition) (log.Place, error) {
 	return counters.Place, err
 }
 
-// Pages returns how many pages each shard of the node knows.
+// Pages returns the number of pages that each shard of the node knows.
 func (n *Node) Pages() []int64 { return n.knownPages() }
 
 // Vitals returns the state of the node's work for the other nodes.
@@ -162,9 +162,8 @@ func (n *Node) Seeded(p weburl.Partition) (sites []weburl.Site, err error) {
 // Widen adds sites to the scope. They may be of partitions that the node does not follow.
 func (n *Node) Widen(sites []weburl.Site) { n.tell(crawl.Widen{Sites: sites}) }
 
-// Take begins to crawl a partition. Its log must be applied to the end, and its last owner must have stopped. Each
-// host of the partition first waits out its interval. If ctx ends, Take stops waiting; the node must then be
-// closed.
+// Take starts crawling a partition. Its log must be applied to the end, and its last owner must have stopped. Each host
+// of the partition first waits its own interval. If ctx ends, Take stops waiting; the node must then be closed.
 func (n *Node) Take(ctx context.Context, p weburl.Partition) error {
 	n.moving.Lock()
 	defer n.moving.Unlock()
@@ -181,7 +180,7 @@ func (n *Node) Take(ctx context.Context, p weburl.Partition) error {
 	return nil
 }
 
-// Resend sends links again that wait for a partition with a new owner.
+// Resend sends links to a partition with a new owner again, if they have no receipt.
 func (n *Node) Resend(p weburl.Partition) { n.tell(crawl.Resend{To: p}) }
 
 // moved waits until a shard has taken or given a partition.
@@ -199,8 +198,8 @@ func (n *Node) moved(ctx context.Context, l *loop, o crawl.Order) error {
 	}
 }
 
-// Give stops crawling a partition. When it returns, no request to it is under way, and everything is in its log. If
-// ctx ends, it stops waiting, like Take.
+// Give stops crawling a partition. When it returns, no request for the partition is under way, and all its records are
+// in its log. If ctx ends, Give stops waiting, like Take.
 func (n *Node) Give(ctx context.Context, p weburl.Partition) error {
 	n.moving.Lock()
 	defer n.moving.Unlock()

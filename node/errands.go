@@ -17,7 +17,7 @@ import (
 // One goroutine does the disk work of a shard's seen test, in the order of the shard's requests. A damaged set is
 // rebuilt from the page table at once, without involving the shard.
 
-// mostErrands is how many errands the shard may request in advance.
+// mostErrands is the maximum number of errands that wait.
 const mostErrands = 4
 
 // openSeen opens the shard's seen test.
@@ -30,9 +30,9 @@ func (l *loop) openSeen() (*seen.Test, error) {
 	})
 }
 
-// drainLinks is how many possibly new links are decided at once if few of them repeat. The new ones are one batch
-// of the database. While it is applied, each takes some 1,000 bytes as link, verdict, decoded row and move. A
-// larger batch saves no processor time, and above half a write buffer the database would keep it as another buffer.
+// drainLinks is the number of possibly new links that one drain decides if few of them repeat. The new ones are one
+// batch of the database. While the batch is applied, each takes about 1,000 bytes as link, verdict, decoded row and
+// move. A larger batch saves no processor time. Above half a write buffer the database would keep it as another buffer.
 const drainLinks = 2048
 
 // runErrands does errands until there are no more.
@@ -95,7 +95,7 @@ func (l *loop) rebuild(known crawl.Rebuild, again bool) {
 	l.mail.put(letter{event: crawl.Rebuilt{}})
 }
 
-// warnOfRebuild says why the set is rebuilt, which takes time.
+// warnOfRebuild logs why the set is rebuilt, which takes time.
 func (n *Node) warnOfRebuild(scopeChanged bool) {
 	switch total, err := n.store.Total(); {
 	case n.store.Start().Fresh:
@@ -108,7 +108,7 @@ func (n *Node) warnOfRebuild(scopeChanged bool) {
 	}
 }
 
-// fillSeen rebuilds the set from the page table. It returns the memory that this took to the system at once;
+// fillSeen rebuilds the set from the page table. It returns the memory that the rebuild took to the system at once;
 // otherwise the crawl would hold it for minutes.
 func (l *loop) fillSeen(known crawl.Rebuild) error {
 	if !l.store.Start().Fresh {

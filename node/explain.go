@@ -30,7 +30,7 @@ func (n *Node) Explain(raw string) (explain.Explanation, error) {
 	return about.Explain(raw, n.opt.Clock.Now())
 }
 
-// running is what explain asks a crawl that runs.
+// running answers the questions of package explain for a crawl that runs.
 type running struct{ node *Node }
 
 // Obstacles implements explain.Hosts.
@@ -88,9 +88,9 @@ func (r running) Remaining() (pages int, ok bool) {
 	return pages, ok
 }
 
-// Explain explains a URL in a directory in which no crawl runs, as the next run with those options
-// would treat it: of them scope, limits, agent, delays, retries and clock matter. Errors are the
-// store's, and those of wrong options.
+// Explain explains a URL in a directory in which no crawl runs, as the next run with these options would treat it. Of
+// the options, scope, limits, agent, delays, retries and clock matter. Explain returns an error if an option is wrong
+// or the store cannot be read.
 func Explain(s *store.Store, opt Options, raw string) (explain.Explanation, error) {
 	opt.Dir = cmp.Or(opt.Dir, "-") // the store is open
 	opt, err := opt.withDefaults()
@@ -101,7 +101,7 @@ func Explain(s *store.Store, opt Options, raw string) (explain.Explanation, erro
 	return x.about(x, x).Explain(raw, opt.Clock.Now())
 }
 
-// stopped is what explain asks a crawl that does not run.
+// stopped answers the questions of package explain for a crawl that does not run.
 type stopped struct {
 	explaining
 	book *robots.Book
@@ -145,7 +145,7 @@ func (x *stopped) Rules(site weburl.Site) (robots.Standing, error) {
 	return standing, err
 }
 
-// explaining is what explain asks of a data directory and a crawl's options. It is explain's Rows and Scope.
+// explaining answers questions about a data directory under a crawl's options. It implements explain's Rows and Scope.
 type explaining struct {
 	opt      Options
 	settings crawl.Settings
@@ -173,7 +173,7 @@ func (x *explaining) Page(u weburl.URL) (explain.Page, error) {
 	}
 	if row.Via != 0 {
 		page.Via = "page " + row.Via.String()
-		// The page with the link may be in another partition. It costs little to look for it in this one.
+		// The page with the link may be in another partition. Looking for it in this one costs little.
 		if via, err := x.store.Page(x.store.Home(u.Site()), row.Via); err == nil {
 			page.Via = via.URL.String()
 		}
@@ -194,7 +194,7 @@ func failure(text string) string {
 // Site implements explain.Rows.
 func (x *explaining) Site(site weburl.Site) (store.SiteRow, error) { return x.store.Site(site) }
 
-// linkRows bounds the rows that are searched for a link to an unknown URL.
+// linkRows is the maximum number of rows that are searched for a link to an unknown URL.
 const linkRows = 100_000
 
 // Link implements explain.Rows. It searches the URL's own partition first, and returns the numbers of links and
@@ -242,7 +242,7 @@ func (x *explaining) Admits(link weburl.Link) (reason frontier.Reason, ok bool, 
 
 // Limits implements explain.Scope.
 func (x *explaining) Limits(link weburl.Link, pages int, now time.Time) (frontier.Reason, bool) {
-	bounds := x.settings.Bounds(nil, nil) // limits know no scope
+	bounds := x.settings.Bounds(nil, nil) // limits do not depend on the scope
 	return bounds.Guard(link.URL.Site()).Admit(link, pages, now)
 }
 

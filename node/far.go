@@ -15,14 +15,14 @@ import (
 // An order in a cluster concerns pages, a site or a host of some partitions. Whichever node gets the order, the
 // node that has a partition carries out its part.
 
-// orderTime is how long an order waits for a node to have a partition and to carry it out. If a node is killed,
+// orderTime is how long an order waits until a node has a partition and has carried it out. If a node is killed,
 // another takes its partitions sooner than that.
 const orderTime = 30 * time.Second
 
-// askAgain is the wait before the next try if no node has a partition.
+// askAgain is the wait before the next attempt if no node has a partition.
 const askAgain = 200 * time.Millisecond
 
-// mostAsked is how many URLs go into one order to another node.
+// mostAsked is the maximum number of URLs in one order to another node.
 const mostAsked = 128
 
 // orderFar makes all nodes that an order concerns carry it out.
@@ -84,7 +84,7 @@ func (n *Node) orderPages(ctx context.Context, urls []weburl.URL, about func([]w
 	return sum, nil
 }
 
-// unreached says why a page's partition could not be reached, and what to do.
+// unreached returns why a page's partition could not be reached, and what to do.
 func unreached(err error) string {
 	if errors.Is(err, crawl.ErrElsewhere) {
 		return crawl.Elsewhere + ": no node has its partition now: look at freshet cluster status, and give the order again"
@@ -92,8 +92,8 @@ func unreached(err error) string {
 	return err.Error()
 }
 
-// orderPartition makes the owner of a partition carry out an order. While there is no owner it tries again, until
-// ctx ends. Then it returns crawl.ErrElsewhere.
+// orderPartition makes the owner of a partition carry out an order. While there is no owner it tries again. If ctx
+// ends, it returns crawl.ErrElsewhere.
 func (n *Node) orderPartition(ctx context.Context, p weburl.Partition, o crawl.Order) (crawl.Reply, error) {
 	for {
 		r, err := n.orderOwner(ctx, p, o)

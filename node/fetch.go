@@ -18,12 +18,12 @@ import (
 type visit struct {
 	mail    *mailbox // of the turn's loop
 	fetch   crawl.Fetch
-	process crawl.Process // from the answer on
+	process crawl.Process // set by the answer
 	asking  bool          // the request has not ended; used by the loop
 
 	result *fetch.Result
 	hold   *memory.Holding // memory of its record, members and links, until it is over
-	mark   mark            // from processing to the end
+	mark   mark            // from the start of processing to the end
 
 	processed bool
 	links     []weburl.Link
@@ -94,7 +94,7 @@ func (n *Node) mayAsk(v *visit, where fetch.Resolution, leave <-chan bool) bool 
 	}
 }
 
-// request returns the request of a turn by the rules of its site.
+// request returns a turn's request under the rules of its site.
 func (n *Node) request(f *crawl.Fetch) fetch.Request {
 	rule := n.current().rules.of(f.URL.Site())
 	request := fetch.Request{

@@ -11,15 +11,15 @@ import (
 	"freshet/fleet"
 )
 
-// queuePlaces is K: how many fetched pages may wait or be in processing before a fetch must wait with its page. It
-// is short enough to compute switching curves for all fetchers.
+// queuePlaces is K: how many fetched pages may wait or be in processing before a fetch must wait with its page. It is
+// small enough to compute switching curves for all fetchers.
 const queuePlaces = 32
 
-// fleetGate limits how many fetches may be under way, by a fleet.Controller. Its seconds are the machine's,
-// whatever the rate of the clock. It is safe for concurrent use.
+// fleetGate limits how many fetches may be under way, by a fleet.Controller. Its seconds are machine seconds, whatever
+// the rate of the clock. It is safe for concurrent use.
 //
-// If the queue is full when a fetch brings its page, the fetch ends for the shard, because its host is free. It
-// does not end for the controller: it still counts, and waits with its page for a place in the queue.
+// If the queue is full when a fetch brings its page, the fetch ends for the shard, because its host is free. It does
+// not end for the controller: it still counts, and waits with its page for a place in the queue.
 type fleetGate struct {
 	clock *clock.Clock
 	began time.Time
@@ -36,43 +36,43 @@ func newGate(opt Options, workers int) (*fleetGate, error) {
 	return &fleetGate{clock: opt.Clock, began: opt.Clock.Now(), control: control}, err
 }
 
-// places is how many pages may wait for a worker.
+// places returns how many pages may wait for a worker.
 func (g *fleetGate) places() int { return g.control.Queue - g.control.Workers }
 
-// now is the machine's seconds since the gate was made.
+// now returns the machine seconds since the gate was made.
 func (g *fleetGate) now() float64 { return g.clock.Machine(g.clock.Now().Sub(g.began)).Seconds() }
 
-// tell tells the controller of something that happens now.
+// tell reports an event to the controller.
 func (g *fleetGate) tell(of func(c *fleet.Controller, now float64)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	of(g.control, g.now())
 }
 
-// started tells of a fetch that begins.
+// started reports a fetch that begins.
 func (g *fleetGate) started() { g.tell((*fleet.Controller).Started) }
 
-// ended tells of a fetch that is over without a page.
+// ended reports a fetch that is over without a page.
 func (g *fleetGate) ended() { g.tell((*fleet.Controller).Ended) }
 
-// fetched tells of a fetch that has brought a page.
+// fetched reports a fetch that has brought a page.
 func (g *fleetGate) fetched() {
 	g.tell(func(c *fleet.Controller, now float64) { c.Fetched(now) })
 }
 
-// processed tells of a page that has left the queue: a fetch that waits gets its place.
+// processed reports a page that has left the queue. A fetch that waits gets its place.
 func (g *fleetGate) processed() {
 	g.tell(func(c *fleet.Controller, now float64) { c.Processed(now) })
 }
 
-// room returns how many fetches may be under way that do not wait with a page.
+// room returns how many fetches that do not wait with a page may be under way.
 func (g *fleetGate) room() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.control.Room()
 }
 
-// look tells the controller that fetches are held back, if as many as allowed are under way.
+// look reports to the controller that fetches are held back, if the maximum is under way.
 func (g *fleetGate) look() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,13 +84,13 @@ func (g *fleetGate) read() (r fleet.Reading) {
 	return r
 }
 
-// mostSpared is for how many times as long as it took work beside the crawl is followed by a rest, if the crawl needs
-// all processors. The work is some 4 % of what one of them does then.
+// mostSpared is the longest rest after background work, as a multiple of the time that the work took, if the crawl
+// needs all processors. The work then takes about 4 % of one processor.
 const mostSpared = 24
 
-// Spare waits after background work, so that the crawl keeps its pace. worked is how long the work took. Spare
-// first waits as long. If workers starved for half of that time, the processors do not limit the crawl, and it
-// returns. Otherwise it waits until they have starved for half of the time, or for mostSpared times as long.
+// Spare waits after background work that took worked, so that the crawl keeps its pace. First it waits as long again.
+// If workers starved for half of that time, the processors do not limit the crawl, and Spare returns. Otherwise it
+// waits until they have starved for half of the time, up to mostSpared times worked.
 func (n *Node) Spare(ctx context.Context, worked time.Duration) {
 	began, starved := n.fleet.now(), n.fleet.read().Starved
 	for range mostSpared {
@@ -100,8 +100,8 @@ func (n *Node) Spare(ctx context.Context, worked time.Duration) {
 	}
 }
 
-// steerFleet measures and makes a plan if one is needed. Planning may take part of a second, so it does not hold
-// the gate's lock.
+// steerFleet measures, and makes a new plan if one is needed. Planning may take a fraction of a second, so it does not
+// hold the gate's lock.
 func (n *Node) steerFleet() {
 	var model fleet.Model
 	var wanted bool
@@ -113,13 +113,12 @@ func (n *Node) steerFleet() {
 			n.fleet.tell(func(c *fleet.Controller, _ float64) { c.Adopt(plan) })
 		}
 	}
-	n.stir() // there may be other room
+	n.stir() // the room may have changed
 }
 
-// FleetStatus is how many fetches there may be, and what that costs: γ times the share of time in which
-// a worker starves, and the pages a second that fetches would have brought had they not waited for a
-// place in the queue. Rates and shares are of the last seconds, and 0 before they are known; those of
-// the model are what it computes for these rates, not what was measured.
+// FleetStatus is the number of fetches allowed, and their cost: γ times the share of time for which a worker starves,
+// plus the pages per second lost because fetches waited for a place in the queue. Rates and shares are for the last
+// seconds, and 0 before they are known. Those of the model are computed from these rates, not measured.
 type FleetStatus struct {
 	Rule      string  `json:"rule"`
 	Allowed   int     `json:"allowed"`
@@ -139,23 +138,24 @@ type FleetStatus struct {
 	ModelFixedCost float64 `json:"model_fixed_cost_pages_per_s"`
 	ModelCost      float64 `json:"model_switched_cost_pages_per_s"`
 
-	Curve *SwitchingCurve `json:"switching_curve,omitempty"` // what rule auto goes by, once it is known
+	Curve *SwitchingCurve `json:"switching_curve,omitempty"` // used by rule auto, once it is known
 
-	StarvedS float64 `json:"starved_s"` // of the run, so far
-	WaitedS  float64 `json:"waited_s"`  // seconds of fetches
+	StarvedS float64 `json:"starved_s"` // in this run, so far
+	WaitedS  float64 `json:"waited_s"`  // total of all fetches
 	BusyS    float64 `json:"busy_s"`
 	Fetched  int64   `json:"fetched"`
 	Changes  int64   `json:"changes"` // of the number allowed
 }
 
-// SwitchingCurve is the longest queue at which a fetcher more is turned on: with 0, 1, 2… fetchers active when a page
-// leaves the queue, and with 1, 2, 3… when one is brought, after which that fetcher goes on. -1 stands for never.
+// SwitchingCurve is the longest queue at which one more fetcher is switched on. Departure has it for 0, 1, 2… active
+// fetchers when a page leaves the queue; Arrival for 1, 2, 3… when a page arrives, after which that fetcher goes on. -1
+// means never.
 type SwitchingCurve struct {
 	Departure []int `json:"departure"`
 	Arrival   []int `json:"arrival"`
 }
 
-// status returns the readings of now.
+// status returns the present readings.
 func (g *fleetGate) status() FleetStatus {
 	r := g.read()
 	s := FleetStatus{

@@ -6,27 +6,27 @@ import "math"
 // is 1e12.
 type Forecast struct {
 	RemainingS float64 `json:"remaining_s"`          // expected
-	EarliestS  float64 `json:"remaining_earliest_s"` // if nothing more were discovered
-	LatestS    float64 `json:"remaining_latest_s"`   // if the recent past was lucky, within two standard deviations
-	// DiskNeededBytes is what the pages to come will take at the recent bytes a page; 0 if that is not
-	// known. DiskFullS is how long the free space lasts. Both count what is received: what is stored is
-	// compressed, and rather less.
+	EarliestS  float64 `json:"remaining_earliest_s"` // if no more pages are discovered
+	LatestS    float64 `json:"remaining_latest_s"`   // if the recent past was lucky by two standard deviations
+	// DiskNeededBytes is the size of the pages to come at the recent bytes per page, or 0 if that is not known.
+	// DiskFullS is how long the free space lasts. Both are upper estimates: they count received bytes, and the store
+	// compresses them.
 	DiskNeededBytes int64   `json:"disk_needed_bytes"`
 	DiskFullS       float64 `json:"disk_full_in_s"`
 }
 
-// recentPast is what the last seconds showed.
+// recentPast is what happened in the last seconds.
 type recentPast struct {
 	seconds           float64
-	pages, discovered int64 // fetched, well or not; met for the first time
+	pages, discovered int64 // fetched, with or without success; discovered
 	bytes             int64 // received
 }
 
-// unknownSeconds stands for an unknown span.
+// unknownSeconds represents an unknown span.
 const unknownSeconds = 1e12
 
-// forecast models the crawl as a branching process. Each of n recently fetched pages brought m new ones on average.
-// So q queued pages mean q/(1-m) pages to come, if m < 1. Counts are taken as Poisson distributed: the latest end
+// forecast models the crawl as a branching process. Each of n recently fetched pages brought m new ones on average. So
+// q queued pages mean q/(1-m) pages to come, if m < 1. Counts are assumed to be Poisson distributed: the latest end
 // assumes a rate two standard deviations lower and an m two higher. Politeness alone takes at least bound seconds.
 // Without a recent page only the bound is known.
 func forecast(p recentPast, queued int64, bound float64, free int64) Forecast {
@@ -51,7 +51,7 @@ func forecast(p recentPast, queued int64, bound float64, free int64) Forecast {
 	return f
 }
 
-// endIn returns how long the queue lasts at a rate a second and m new pages a page.
+// endIn returns how long the queue lasts at rate pages per second and m new pages per page.
 func endIn(queued int64, rate, m, bound float64) float64 {
 	switch {
 	case queued == 0:

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// forget removes from crawl.log and crawl.log.old what the answers to some URLs said: type, digest and annotations.
-// The line of the request stays. The crawl keeps logging meanwhile.
+// forget removes from crawl.log and crawl.log.old what some URLs' answers contained: type, digest and annotations. The
+// line of the request stays. The crawl keeps logging meanwhile.
 func (l *crawlLog) forget(ctx context.Context, hit func(url string) bool) error {
 	f := l.f
 	old := logCopy{fs: f.fs, from: f.path + ".old", to: f.path + ".new", hit: hit}
@@ -50,7 +50,7 @@ type logCopy struct {
 	found    bool // a line had to be changed
 }
 
-// run copies what there is and calls end, which may copy more and rename the copy.
+// run copies the present lines and calls end, which may copy more and rename the copy.
 func (c *logCopy) run(ctx context.Context, end func() error) (err error) {
 	if _, err := c.fs.Stat(c.from); err != nil {
 		return err

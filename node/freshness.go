@@ -7,7 +7,8 @@ import (
 	"freshet/weburl"
 )
 
-// Freshness returns what is believed now of the pages. O(pages); nil if the crawl does not refresh.
+// Freshness returns the present belief about the freshness of the copy. It returns nil if the crawl does not refresh.
+// O(pages).
 func (n *Node) Freshness() *crawl.Freshness {
 	if n.opt.Refresh == nil {
 		return nil
@@ -24,7 +25,7 @@ func (n *Node) Freshness() *crawl.Freshness {
 	return sums.Result()
 }
 
-// Refreshing returns what is believed of a page; ok is false if it is not kept fresh.
+// Refreshing returns the belief about a page. ok is false if the page is not kept fresh.
 func (n *Node) Refreshing(u weburl.URL, fingerprint weburl.Fingerprint) (p crawl.Refreshing, ok bool) {
 	n.owner(u.Site()).ask(func(s *crawl.Shard, now time.Time) { p, ok = s.Refreshing(u, fingerprint, now) })
 	return p, ok

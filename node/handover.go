@@ -7,7 +7,7 @@ import (
 	"freshet/weburl"
 )
 
-// handOver hands a partition over to another shard of the node while both crawl. Orders wait until it is done.
+// handOver moves a partition to another shard of the node while both crawl. Orders wait until it is done.
 func (n *Node) handOver(p weburl.Partition, to *loop) error {
 	n.moving.Lock()
 	defer n.moving.Unlock()

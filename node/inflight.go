@@ -68,10 +68,10 @@ func openInFlight(fs vfs.FS, dir, crawl string, log *slog.Logger) (*inFlight, er
 	return f, nil
 }
 
-// maxMarks bounds what is read of a file that may not be ours.
+// maxMarks limits the number of marks that are read, because the file may not be ours.
 const maxMarks = 1 << 16
 
-// left returns the marks that the last run has left.
+// left returns the marks of the last run.
 func (f *inFlight) left() (pages []crawl.Struck) {
 	for m := range slices.Chunk(f.image, markBytes) {
 		p := binary.LittleEndian.Uint32(m[8:])
@@ -99,8 +99,8 @@ func (f *inFlight) clear() {
 	f.write(0, len(f.image))
 }
 
-// begin marks a page. If the page must be processed alone, it waits until no other such page is in processing.
-// After the end of ctx it does not mark.
+// begin marks a page. If the page must be processed alone, begin waits until no other such page is in processing. After
+// the end of ctx it does not mark.
 func (f *inFlight) begin(ctx context.Context, page crawl.Struck, alone bool) mark {
 	if alone {
 		select {
@@ -160,7 +160,7 @@ func (f *inFlight) write(from, to int) {
 	}
 }
 
-// close closes the file. It is removed if the crawl ended in order, or if no page is marked in it.
+// close closes the file. It removes the file if the crawl ended in order, or if no page is marked in it.
 func (f *inFlight) close(orderly bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,7 +174,7 @@ func (f *inFlight) close(orderly bool) error {
 	return nil
 }
 
-// strike gives a strike to each page that the last run was processing at its unclean stop.
+// strike adds a strike to each page that the last run was processing at its unclean stop.
 func (n *Node) strike() error {
 	struck := n.inFlight.left()
 	if len(struck) > 0 {
@@ -189,7 +189,7 @@ func (n *Node) strike() error {
 	return nil
 }
 
-// warnOfStruck says which pages are set aside now.
+// warnOfStruck logs which pages are set aside now.
 func (n *Node) warnOfStruck(pages []crawl.Struck) error {
 	for _, page := range pages {
 		if int(page.Partition) >= n.store.Partitions() {

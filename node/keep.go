@@ -11,12 +11,12 @@ import (
 	"freshet/store/retain"
 )
 
-// keepEvery is how often sweeps apply Options.Keep, in the crawl's time, but at most once a minute of the machine's
-// time.
+// keepEvery is the time between two sweeps, which apply Options.Keep: in the crawl's time, but at least a minute of
+// machine time.
 const keepEvery = time.Hour
 
-// firstPurgeRetry is the first wait before an unfinished purge is tried again, in the crawl's time and at least a
-// tenth of a second of the machine's. Each wait is twice the one before, up to the time between two sweeps.
+// firstPurgeRetry is the first wait before an unfinished purge is tried again, in the crawl's time but at least a tenth
+// of a second of machine time. Each wait is twice the one before, up to keepEvery.
 const firstPurgeRetry = 10 * time.Second
 
 // keeper sweeps the past and finishes purges, in the background.
@@ -29,8 +29,8 @@ type keeper struct {
 	faults int64
 }
 
-// keep runs until ctx ends. A failed sweep is repeated by the next one. A failed purge is tried again sooner,
-// because somebody waits for it.
+// keep runs until ctx ends. A failed sweep is repeated by the next one. A failed purge is tried again sooner, because
+// an operator waits for it.
 func (n *Node) keep(ctx context.Context) {
 	every := max(keepEvery, n.opt.Clock.Span(time.Minute))
 	first := max(firstPurgeRetry, n.opt.Clock.Span(100*time.Millisecond))
@@ -71,10 +71,10 @@ func (n *Node) finishPurges(ctx context.Context) error {
 	return err
 }
 
-// forget removes what is purged from files in the directory that are not the store's.
+// forget removes purged URLs from files in the directory that are not the store's.
 func (n *Node) forget(ctx context.Context, hit func(url string) bool) error {
 	if n.log == nil {
-		return errors.New("crawl: the log is not open") // Open has failed: the next one does it
+		return errors.New("crawl: the log is not open") // Open has failed: the next Open finishes the purge
 	}
 	err := n.log.forget(ctx, hit)
 	if n.opt.OnPurge != nil {
@@ -113,14 +113,14 @@ func (n *Node) sweep(ctx context.Context) error {
 	return err
 }
 
-// swept returns what the sweeps of this run did, their number, and how many of them failed.
+// swept returns what the sweeps of this run removed, their number, and how many of them failed.
 func (k *keeper) swept() (sum retain.Swept, sweeps, faults int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.sum, k.sweeps, k.faults
 }
 
-// watchDisk ends the crawl cleanly while there is still enough disk space for that.
+// watchDisk ends the crawl cleanly while there is still enough disk space for a clean end.
 func (n *Node) watchDisk() {
 	if n.opt.MinFree <= 0 || n.short.Load() {
 		return

@@ -11,19 +11,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// crawlLog writes crawl.log: one line a fetch, fields separated by single spaces, "-" for none:
+// crawlLog writes crawl.log: one line per fetch, fields separated by single spaces, "-" for none:
 //
 //	time status bytes url depth rel via type digest duration_ms annotations
 //
-// It is a convenience for people and their tools, not a source of truth: it is buffered, flushed each
-// second, and a crash may lose its last lines. Safe for concurrent use.
+// It is a convenience for people and their tools, not a source of truth. It is buffered and flushed each second, so a
+// crash may lose its last lines. It is safe for concurrent use.
 type crawlLog struct {
 	mu sync.Mutex
 	w  *bufio.Writer
 	f  *appending
 }
 
-// maxLog is the largest size of crawl.log, in bytes. A full log becomes crawl.log.old and replaces the one before.
+// maxLog is the maximum size of crawl.log, in bytes. A full log becomes crawl.log.old, in place of the previous one.
 const maxLog = 1 << 30
 
 // openLog opens crawl.log in dir for appending.
@@ -35,7 +35,7 @@ func openLog(fs vfs.FS, dir string) (*crawlLog, error) {
 	return &crawlLog{w: bufio.NewWriterSize(f, 64<<10), f: f}, nil
 }
 
-// appending writes to the end of a file, which a vfs.FS knows of only as an offset.
+// appending writes to the end of a file, for which vfs.FS has only an offset.
 type appending struct {
 	fs   vfs.FS
 	path string
@@ -71,7 +71,7 @@ func (a *appending) Write(p []byte) (int, error) {
 // logLine is one fetch.
 type logLine struct {
 	at          time.Time
-	status      string // HTTP status, or the outcome that stands for one
+	status      string // HTTP status, or the outcome if there is none
 	bytes       int64
 	url         string
 	depth       int
@@ -93,7 +93,7 @@ func (l *crawlLog) write(line logLine) {
 		field(strings.Join(line.annotations, ",")))
 }
 
-// field makes s one field: no spaces, no control characters, "-" for none.
+// field returns s as one field: without spaces and control characters, "-" if it is empty.
 func field(s string) string {
 	if s == "" {
 		return "-"

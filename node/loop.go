@@ -11,7 +11,7 @@ import (
 // A letter reports an event to the loop.
 type letter struct {
 	event crawl.Event
-	reply chan<- crawl.Reply // where the reply to an order goes; it has room
+	reply chan<- crawl.Reply // for the reply to an order; it has room
 }
 
 // mailbox holds letters until the loop takes them. put never waits.
@@ -24,7 +24,7 @@ type mailbox struct {
 
 func newMailbox() mailbox { return mailbox{stirred: make(chan struct{}, 1)} }
 
-// put puts a letter in.
+// put adds a letter.
 func (m *mailbox) put(l letter) {
 	m.mu.Lock()
 	m.letters = append(m.letters, l)
@@ -35,7 +35,7 @@ func (m *mailbox) put(l letter) {
 // stir wakes the loop without a letter.
 func (m *mailbox) stir() { signal(m.stirred) }
 
-// take returns all letters, in order.
+// take removes and returns all letters, in order.
 func (m *mailbox) take() []letter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,7 +50,8 @@ type question struct {
 	answered chan struct{} // closed after the answer
 }
 
-// ask puts a question to the shard and waits for the answer. It reports whether there was one: not after Close.
+// ask puts a question to the shard and waits for the answer. It reports whether there was one; after Close there is
+// none.
 func (l *loop) ask(do func(s *crawl.Shard, now time.Time)) bool {
 	q := question{do, make(chan struct{})}
 	select {
@@ -66,13 +67,13 @@ func (l *loop) ask(do func(s *crawl.Shard, now time.Time)) bool {
 // and questions. A loop runs from Open to Close.
 type loop struct {
 	*Node
-	number int // its place among the loops
+	number int // its index among the loops
 	shard  *crawl.Shard
 	seen   *seen.Test
 
 	mail      mailbox
 	questions chan question
-	errands   chan func() // the seen test's work on disk, in order
+	errands   chan func() // the seen test's disk work, in order
 
 	ready chan struct{} // closed when the shard has caught up
 	over  chan struct{} // closed when nothing is under way
@@ -80,12 +81,12 @@ type loop struct {
 	ended chan struct{} // closed when the loop has ended
 
 	visits  map[crawl.Turn]*visit         // of turns with a request
-	leaves  map[crawl.Turn]chan<- bool    // where the answers to Resolved go
+	leaves  map[crawl.Turn]chan<- bool    // for the answers to Resolved
 	replies map[uint64]chan<- crawl.Reply // to orders
 	waiting []*visit                      // to be processed, while the queue is full
 	asking  int                           // requests that have not ended
-	room    int                           // how many the shard may have, as last reported
-	wake    time.Time                     // when to step if nothing happens; zero: not
+	room    int                           // last Room reported to the shard
+	wake    time.Time                     // when to step if nothing happens; zero: never
 	caught  bool                          // up with the records
 	done    bool                          // nothing is under way
 
@@ -160,8 +161,8 @@ func (l *loop) end() {
 	close(l.errands)
 }
 
-// step reports events to the shard and starts the work that it decides. After a fault it only waits for work under
-// way; nothing of that is stored.
+// step reports events to the shard and starts the work that it decides. After a fault it only waits for work under way,
+// of which nothing is stored.
 func (l *loop) step() {
 	events := l.read(l.mail.take())
 	if l.broken() {
@@ -193,7 +194,7 @@ func (l *loop) step() {
 	}
 }
 
-// finish tells Run that nothing is under way.
+// finish reports to Run that nothing is under way.
 func (l *loop) finish(why crawl.Stop) {
 	if !l.done {
 		l.done, l.stop = true, why
@@ -201,13 +202,13 @@ func (l *loop) finish(why crawl.Stop) {
 	}
 }
 
-// read returns the events of letters, after noting what concerns the node.
+// read returns the events of letters, after recording what concerns the node.
 func (l *loop) read(letters []letter) []crawl.Event {
 	events := make([]crawl.Event, 0, len(letters)+1)
 	for _, letter := range letters {
 		switch e := letter.event.(type) {
 		case crawl.Ended:
-			if v, ok := l.visits[e.Turn]; ok { // after a fault it may have had no leave all the same
+			if v, ok := l.visits[e.Turn]; ok { // after a fault the shard may not have answered
 				l.asked(v)
 			}
 		case crawl.Ordered:
@@ -218,7 +219,7 @@ func (l *loop) read(letters []letter) []crawl.Event {
 	return events
 }
 
-// asked notes the end of a request.
+// asked records the end of a request.
 func (l *loop) asked(v *visit) {
 	if v.asking {
 		v.asking = false
@@ -300,7 +301,7 @@ func (l *loop) groupOf(appends []crawl.Append) *group {
 	return g
 }
 
-// letGo frees what finished turns hold.
+// letGo releases what finished turns hold.
 func (l *loop) letGo(turns []crawl.Turn) {
 	var marks []mark
 	for _, turn := range turns {

@@ -18,44 +18,44 @@ const (
 	mib = 1 << 20
 )
 
-// What parts of the crawl hold at most, in bytes. A connection holds the room of its response, its goroutine and,
-// with TLS, buffers; a worker what its parser and encoder keep from page to page.
+// The maximum memory of parts of the crawl, in bytes. A connection takes its response's account, its goroutine and,
+// with TLS, buffers. A worker takes what its parser and encoder keep from page to page.
 const (
-	databaseBytes    = 20 * mib // its cache and write buffers, and what a compaction holds
+	databaseBytes    = 20 * mib // cache, write buffers and compactions
 	workerBytes      = 4 * mib
 	connectionBytes  = 96 * kib
 	idleBytes        = 32 * kib
 	nameBytes        = 768
-	sessionBytes     = 32 * kib // as it is parsed
-	entryBytes       = 18       // of the caches before the seen test and before what is sent, with cash
-	drainFactor      = 12       // bytes that a drain takes, two buffers among them, for each byte that may wait
-	fewestFetches    = 8        // below which a crawl is not worth its start
+	sessionBytes     = 32 * kib // parsed
+	entryBytes       = 18       // with cash, in the caches of the seen test and of sent links
+	drainFactor      = 12       // bytes that a drain takes, with two buffers, for each byte that may wait
+	fewestFetches    = 8        // with fewer, a crawl is not worth starting
 	leastCommon      = 4 * mib
-	perWorker        = 64 * mib // of the whole budget; a worker that waits for memory is none
+	perWorker        = 64 * mib // of the whole budget; a worker that must wait for memory is of no use
 	defaultMemory    = 1 << 30
 	recordCopies     = 3 // of a record's links: its own, encoded, and in a batch of the database
 	linkBytes        = 72
-	membersPerByte   = 2 // what a response's capture takes at most while it is compressed
-	unpackedSitemaps = 3 // copies of a sitemap that is unpacked and converted
+	membersPerByte   = 2 // the maximum that a response's capture takes while it is compressed
+	unpackedSitemaps = 3 // copies of a sitemap while it is unpacked and converted
 )
 
-// plan is how a budget is split.
+// plan is how a budget is divided.
 type plan struct {
-	connections int // as asked, or as many as there is memory for
+	connections int // as requested, or as many as there is memory for
 	workers     int // the same
 
 	// One page: its decoded body, the sitemap that it unpacks to, its links.
 	document, unpacked, links int64
 
 	waiting int64 // bytes of links that may wait for the seen test
-	group   int   // bytes of a commit group
+	group   int   // maximum bytes of a commit group
 
 	idle, names int   // connections and look-ups
 	sessions    int   // of TLS
-	robots      int64 // bytes of rules that are kept
+	robots      int64 // bytes of cached rules
 
-	body, page    int64 // what one response and one page may reach
-	bodies, pages int64 // what all have together
+	body, page    int64 // maximum of one response and of one page
+	bodies, pages int64 // maximum of all together
 
 	fixed []fixedPart
 }
@@ -66,8 +66,8 @@ type fixedPart struct {
 	bytes int64
 }
 
-// planMemory splits size bytes. Where there are too few for all connections, fewer are planned; where there are too
-// few for fewestFetches, the error names the least that works.
+// planMemory divides size bytes. If there is too little for all connections, it plans fewer. If there is too little for
+// fewestFetches, it returns an error that names the smallest sufficient budget.
 func planMemory(size int64, opt Options, workers int) (plan, error) {
 	p, ok := split(size, opt, workers)
 	if ok {
@@ -81,7 +81,7 @@ func planMemory(size int64, opt Options, workers int) (plan, error) {
 	return p, fmt.Errorf("crawl: %d MiB of memory are too few: set --memory to at least %d MiB, or --max-body below %d MiB", size/mib, least/mib, opt.MaxBody/mib)
 }
 
-// split is planMemory; ok is false if there is too little.
+// split does the work of planMemory. ok is false if there is too little memory.
 func split(size int64, opt Options, workers int) (p plan, ok bool) {
 	p.workers = int(clamp(size/perWorker, 1, int64(workers)))
 	p.document = clamp(size/32, 4*mib, max(opt.MaxBody, mib))
@@ -100,7 +100,7 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 		{"collector", size / 8}, {"program", clamp(size/10, 16*mib, 32*mib)}, {"database", databaseBytes + 2*int64(p.group)},
 		{"workers", int64(p.workers) * workerBytes}, {"idle connections", int64(p.idle) * idleBytes},
 		{"TLS sessions", int64(p.sessions) * sessionBytes}, {"names", int64(p.names) * nameBytes},
-		// with where they were redirected to, and those looked at again
+		// with the sites to which they redirect, and those being checked again
 		{"robots rules", p.robots + p.robots/8 + p.robots/4},
 	}
 	rest := size
@@ -112,7 +112,7 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 	rest -= seenShare + p.body + p.page + leastCommon
 	caches := 1
 	if opt.several() {
-		caches = 2 // one before what is sent
+		caches = 2 // one of them for sent links
 	}
 	each := int64(connectionBytes + caches*seen.CacheEntries(opt.Connections)*entryBytes/opt.Connections)
 	p.connections = int(min(int64(opt.Connections), max(rest, 0)/each))
@@ -125,14 +125,14 @@ func split(size int64, opt Options, workers int) (p plan, ok bool) {
 
 func clamp(n, low, high int64) int64 { return min(max(n, low), max(low, high)) }
 
-// fetchLimits are the fetcher's options as far as they say how large a response may be.
+// fetchLimits returns the fetcher's options that limit the size of a response.
 func fetchLimits(opt Options) fetch.Options {
 	limits := opt.Fetch
 	limits.MaxBody = opt.MaxBody
 	return limits
 }
 
-// divide opens the budget's accounts. It says where fewer fetches than asked for have room.
+// divide opens the budget's accounts. It logs if there is room for fewer fetches than requested.
 func (n *Node) divide() (err error) {
 	if n.plan, err = planMemory(n.opt.Memory, n.opt, runtime.GOMAXPROCS(0)); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (n *Node) divide() (err error) {
 	return nil
 }
 
-// holders tell how much the parts hold that may hold less than their share.
+// holders returns functions that measure the memory of those parts that may hold less than their share.
 func (n *Node) holders() map[string]func() int64 {
 	return map[string]func() int64{
 		"collector":        func() int64 { return 0 },
@@ -184,21 +184,21 @@ func (n *Node) holders() map[string]func() int64 {
 	}
 }
 
-// What grows with what is known of the web: what the frontier holds of a site, with its host, its address and the
-// windows of its two queues; what is believed of a page that is kept fresh; what the seen test holds of a URL on disk.
+// What grows with the known part of the web: the frontier's state of a site, with its host, its address and the windows
+// of its two queues; the beliefs about a page that is kept fresh; the seen test's entry for a URL on disk.
 const (
 	siteBytes   = 1500
 	beliefBytes = 400
 	knownBytes  = 2
 )
 
-// held returns how much the shards hold.
+// held returns what the shards hold.
 func (n *Node) held() (sum crawl.Held) {
 	n.each(func(s *crawl.Shard, _ time.Time) { sum = sum.And(s.Held()) })
 	return sum
 }
 
-// seenHeld returns how much the seen tests hold.
+// seenHeld returns the memory that the seen tests hold.
 func (n *Node) seenHeld() (bytes int64) {
 	for _, l := range n.loops {
 		bytes += l.seen.Held()
@@ -206,7 +206,7 @@ func (n *Node) seenHeld() (bytes int64) {
 	return bytes
 }
 
-// NoMemory returns the usage of a crawl that does not run: everybody holds nothing.
+// NoMemory returns the usage of a crawl that does not run: every part holds nothing.
 func NoMemory() memory.Usage {
 	u := memory.Usage{By: map[string]int64{"bodies": 0, "pages": 0, "sites": 0, "beliefs": 0, "known URLs": 0}}
 	p, _ := split(defaultMemory, Options{Connections: 1}, 1)
@@ -216,11 +216,11 @@ func NoMemory() memory.Usage {
 	return u
 }
 
-// Memory returns the budget of the crawl, for what is not the node's to open accounts in.
+// Memory returns the budget of the crawl, in which other parts of the process may open accounts.
 func (n *Node) Memory() *memory.Budget { return n.budget }
 
-// heldLinks returns what the links of a page take until they are decided: as they are offered, and as the record has
-// them, with the copies that the store makes of it. Record is that of a page.
+// heldLinks returns the memory that a page's links take until they are decided: as they are offered, and as the page's
+// record has them, with the copies that the store makes of it.
 func heldLinks(v *visit, record *store.Fetched) (bytes int64) {
 	for i := range v.links {
 		bytes += linkBytes + int64(len(v.links[i].URL.String()))

@@ -6,8 +6,8 @@ import (
 	"freshet/crawl"
 )
 
-// Collector returns the node's Prometheus metrics. They are read off the same counters as Status, at
-// each scrape; labels are error classes and refusal reasons, which are few and fixed.
+// Collector returns the node's Prometheus metrics. Each scrape reads the counters that Status also reads. Labels are
+// error classes and refusal reasons, which are few and fixed.
 func (n *Node) Collector() prometheus.Collector { return collector{n} }
 
 type collector struct{ node *Node }
@@ -140,7 +140,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricWARC, swept.LiveBytes, "live")
 }
 
-// collectFreshness tells of the copy, if it is kept fresh and was looked at.
+// collectFreshness collects the metrics of the copy, if it is kept fresh and its freshness is known.
 func (collector) collectFreshness(out chan<- prometheus.Metric, f *crawl.Freshness) {
 	if f == nil {
 		return

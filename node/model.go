@@ -9,19 +9,19 @@ import (
 	"freshet/store"
 )
 
-// A Model is how a page changes, as far as its visits tell.
+// A Model is how a page changes, as far as its visits show.
 type Model struct {
-	Process    string // "poisson": at random; "quasi": around an hour of the day, or not that day
+	Process    string // "poisson": at random; "quasi": around an hour of the day, but not every day
 	RatePerDay float64
-	Visits     int           // that told whether it had changed
-	Changed    int           // of these, that found a change
+	Visits     int           // that showed whether the page had changed
+	Changed    int           // of these, the number that found a change
 	Rhythm     change.Rhythm // of "quasi"
-	Anytime    float64       // of "quasi": the probability that it keeps no hour after all
+	Anytime    float64       // of "quasi": the probability that the page keeps no hour after all
 }
 
-// FitVisits fits a model to the visits of a page, oldest first. The rate is the most likely one of a page
-// that changes at random; that of a page that always, or never, had changed is held off infinity, or 0, by
-// half a visit. ok is false without two visits that saw the page whole. O(visits).
+// FitVisits fits a model to the visits of a page, oldest first. The rate is the maximum-likelihood estimate for a page
+// that changes at random. If every visit found a change, or none did, half a visit is added to keep the estimate finite
+// and positive. ok is false unless two visits saw the whole page. O(visits).
 func FitVisits(visits []store.Visit) (m Model, ok bool) {
 	var seen []change.Observation
 	var ends []float64
@@ -57,8 +57,9 @@ func FitVisits(visits []store.Visit) (m Model, ok bool) {
 	return m, true
 }
 
-// hoursOf returns what visits that end at these times say of the hour of the day at which a page of that rate
-// changes, as a refresh policy learns it: from those within a day of the one before. Nil if there is none.
+// hoursOf returns a belief about the hour of the day at which a page with that rate changes, learned as a refresh
+// policy would. It uses the visits, given by their end times, that came within a day of the one before. It returns nil
+// if there is none.
 func hoursOf(seen []change.Observation, ends []float64, rate float64) (hours *change.Timetable) {
 	for i, o := range seen {
 		if o.Length >= 86400 {

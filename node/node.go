@@ -14,7 +14,7 @@ import (
 	"freshet/store"
 )
 
-// Node runs a crawl: it does what a shard decides. Make one with Open, call Run once, then Close.
+// Node runs a crawl. It does what shards decide. Make one with Open, call Run once, then Close.
 type Node struct {
 	opt       Options                 // as given to Open; those that may change are in inForce
 	inForce   atomic.Pointer[current] // the current options
@@ -22,7 +22,7 @@ type Node struct {
 
 	store    *store.Store
 	fetcher  *fetch.Fetcher
-	in, out  *fetch.Pace // what all fetches together may read and write
+	in, out  *fetch.Pace // limits on what all fetches together read and write
 	log      *crawlLog
 	inFlight *inFlight
 	fleet    *fleetGate
@@ -34,13 +34,13 @@ type Node struct {
 	bodies *memory.Account // of responses, until they are processed
 	pages  *memory.Account // of processed pages, until they are stored
 
-	loops  []*loop        // one a shard
-	owners []atomic.Int32 // by partition: the place of its shard among the loops, or nobody
+	loops  []*loop        // one per shard
+	owners []atomic.Int32 // by partition: index of its shard's loop, or nobody
 	shares shares
 	moving sync.RWMutex             // locked while a partition is handed over; orders hold a read lock
-	orders atomic.Uint64            // the number of the last one
-	ticks  int                      // so far; tick's
-	grant  atomic.Pointer[granting] // what a node of a cluster may use; nil: nothing yet
+	orders atomic.Uint64            // number of the last order
+	ticks  int                      // so far; used by tick
+	grant  atomic.Pointer[granting] // limits of a node of a cluster; nil: none yet
 	shared *granting                // last grant given to the shards; used by tick
 
 	fetched chan *visit   // fetched, to be processed; the loops send
@@ -57,13 +57,13 @@ type Node struct {
 	giveUp   context.CancelFunc
 
 	quit    chan struct{} // closed by Close: the loops end
-	started bool          // the loops were
+	started bool          // the loops were started
 	ran     atomic.Bool   // Run has been called
 
 	fault  sync.Once
 	err    error         // why the crawl ended early; set before failed is closed
 	failed chan struct{} // closed after a fault: nothing more may be written
-	short  atomic.Bool   // there is too little disk space to go on
+	short  atomic.Bool   // there is too little disk space to continue
 	alive  atomic.Int64  // time of the last heartbeat in unix nanoseconds, 0 before the first
 }
 
@@ -104,8 +104,8 @@ func Open(opt Options) (*Node, error) {
 	return n, nil
 }
 
-// mostBacklog is how many processed visits may wait for the disk before workers wait. So a slow disk makes only
-// workers and fetches wait.
+// mostBacklog is the maximum number of processed visits that wait for the disk; beyond it workers wait. So a slow disk
+// delays only workers and fetches.
 const mostBacklog = 256
 
 func (n *Node) open() (err error) {
@@ -147,11 +147,11 @@ func (n *Node) open() (err error) {
 	return n.start()
 }
 
-// maxSessions is how many TLS sessions are kept for resumption, where there is memory for them.
+// maxSessions is the maximum number of TLS sessions kept for resumption, if there is memory for them.
 const maxSessions = 4096
 
-// idlePerFetch is how many open connections may wait for their host's next request, for each fetch that
-// may be under way: with an interval of a second, most hosts of a large crawl wait.
+// idlePerFetch is the number of open connections that may wait for their host's next request, per fetch that may be
+// under way. With an interval of a second, most hosts of a large crawl wait.
 const idlePerFetch = 8
 
 // start starts the shards and their goroutines, and waits until they have caught up with their records.
@@ -265,7 +265,7 @@ func (n *Node) Run(ctx, hard context.Context) (Summary, error) {
 	background.Go(func() { n.keep(keeping) })
 	defer context.AfterFunc(hard, n.giveUp)()
 
-	n.watchDisk() // before anything is asked for
+	n.watchDisk() // before the first request
 	n.tell(crawl.Begin{})
 	defer context.AfterFunc(ctx, func() { n.tell(crawl.End{Reason: crawl.Signal}) })()
 	for _, l := range n.loops {
@@ -327,7 +327,7 @@ func (n *Node) broken() bool {
 	}
 }
 
-// everySecond does something a second after its last end, until stop.
+// everySecond calls do one second after the last call has ended, until stop.
 func (n *Node) everySecond(stop <-chan struct{}, do func()) {
 	ticker := n.opt.Clock.NewTimer(n.opt.Clock.Span(time.Second))
 	defer ticker.Stop()
@@ -382,7 +382,7 @@ func (n *Node) Ready() error {
 	return nil
 }
 
-// signal leaves a token in a channel of one.
+// signal puts a token into a channel of capacity one.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

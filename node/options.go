@@ -28,59 +28,60 @@ type Options struct {
 	Dir        string // data directory; required
 	Crawl      string // name of the crawl in it; default "main"
 	Partitions int    // partitions of a new directory; default 16
-	// Shards is how many shards share the partitions; default 1. Several do not support AddressDelay, OnLinks,
+	// Shards is how many shards share the partitions; default 1. Several shards do not support AddressDelay, OnLinks,
 	// Refresh.Rank and orderings by ranks.
 	Shards int
 
 	// Cluster connects the node to the other nodes of its crawl: it crawls the partitions that it has taken. It
 	// requires Wait and, for a new data directory, the cluster's Partitions. It does not allow Keep.
 	Cluster Cluster
-	// Partial says that the node need not have all partitions of the cluster. It then serves no change feed.
+	// Partial means that the node need not have all partitions of the cluster. It then serves no change feed.
 	Partial bool
 
 	Seeds []weburl.URL
 	Scope string // page, site, domain, any; default site
 	Rules *Rules // of URLs and sites; nil: none
-	// Requisites are those that belong to the crawl, as frontier.ParseRequisites has it; default same-site.
+	// Requisites names the requisites that belong to the crawl, as frontier.ParseRequisites accepts it; default
+	// same-site.
 	Requisites string
 	MainText   bool   // decides whether an HTML page has changed, instead of its visible text
 	Wait       bool   // for more work when nothing is left to discover, instead of ending
-	Order      string // as frontier.ParseOrdering has it; default DefaultOrder
+	Order      string // as frontier.ParseOrdering accepts it; default DefaultOrder
 
 	Delay         time.Duration // w: from the end of an answer to the next request to its host
 	AdaptiveDelay float64       // at least this multiple of the last answer's time; 0: off
 	AddressDelay  time.Duration // as Delay, for an address; 0: off
 	PerConnection int           // k: requests on one connection back to back; default 1
-	Connections   int           // r: the most fetches at once; default 256
-	Fleet         fleet.Rule    // how many of them: switched by the queue of pages to be processed, fixed
-	// Gamma is γ: the cost of a second in which a worker starves, in waiting pages; 0: a hundred times the pages
-	// processed a second.
+	Connections   int           // r: the maximum number of fetches at once; default 256
+	Fleet         fleet.Rule    // how many of them: switched by the queue of pages to process, or fixed
+	// Gamma is γ: the cost of a second for which a worker starves, in waiting pages. 0: a hundred times the pages
+	// processed per second.
 	Gamma float64
 
-	MaxPages     int64         // pages stored before the crawl ends, requisites apart; 0: no limit
+	MaxPages     int64         // stored pages at which the crawl ends, without requisites; 0: no limit
 	MaxDepth     int           // links from a seed; 0: no limit
 	PagesPerSite int64         // default 25,000
-	MaxBody      int64         // bytes of a body; default 16 MiB
-	Memory       int64         // bytes that the crawl may hold in memory; default 1 GiB
+	MaxBody      int64         // maximum bytes of a body; default 16 MiB
+	Memory       int64         // maximum memory of the crawl, in bytes; default 1 GiB
 	For          time.Duration // how long to crawl; 0: no limit
 
-	Retries    *int          // attempts after a failed one; nil: 2
-	RetryDelay time.Duration // before the first of them, doubled each time; default 30 s
+	Retries    *int          // maximum attempts after a failed one; nil: 2
+	RetryDelay time.Duration // before the first retry, doubled each time; default 30 s
 
-	Resolve      map[string]netip.AddrPort // connections to a host, at any port, go there
-	AllowPrivate bool                      // loopback, private and link-local addresses may be asked
+	Resolve      map[string]netip.AddrPort // connections to a host, at any port, go to this address
+	AllowPrivate bool                      // allow requests to loopback, private and link-local addresses
 	UserAgent    string                    // default "freshet/VERSION (+CONTACT)"
-	Agent        string                    // the name robots.txt is read for; default "freshet"
-	TDMRep       bool                      // after its robots.txt a site's tdmrep.json is asked for
+	Agent        string                    // the user agent whose robots.txt rules apply; default "freshet"
+	TDMRep       bool                      // request a site's tdmrep.json after its robots.txt
 
 	Clock    *clock.Clock // default clock.Real()
-	FS       vfs.FS       // default the machine's
+	FS       vfs.FS       // default: the machine's
 	Logger   *slog.Logger // default: discards
-	WARCSize int64        // bytes of a WARC file before the next is begun; default 1 GiB
-	// WARCLevel is the gzip level of WARC records, 1 to 9; 0: as they are, in gzip's frame; nil: 1.
+	WARCSize int64        // bytes of a WARC file before the next is started; default 1 GiB
+	// WARCLevel is the gzip level of WARC records, 1 to 9. 0: not compressed, but in gzip format; nil: 1.
 	WARCLevel *int
 	OnRecord  func(p weburl.Partition, number uint64, record []byte)
-	// OnLinks is called with the links that are offered to the seen test, in order, repeats included, from one
+	// OnLinks is called with the links that are offered to the seen test, in order and with repetitions, from one
 	// goroutine at a time. After a crash it is called again with links that were not decided.
 	OnLinks func(links []weburl.Link)
 
@@ -89,12 +90,12 @@ type Options struct {
 	// override it.
 	Fetch fetch.Options
 
-	Keep     retain.Keep        // how much of the past is kept; default all
-	Suffixes weburl.Suffixes    // tells domains apart in the data directory; default the program's list
+	Keep     retain.Keep        // how much of the past is kept; default: all
+	Suffixes weburl.Suffixes    // public suffixes, for partitions by domain; default: the program's list
 	Segments *segments.Segments // where closed WARC files are kept, if not in Dir
 	MinFree  int64              // bytes of free disk space below which the crawl ends; 0: when the disk is full
 
-	DiscoveryShare *float64 // share of the requests owed to new pages; nil: 0.2
+	DiscoveryShare *float64 // share of the requests reserved for new pages; nil: 0.2
 	// keep what is stored fresh, until a limit or a signal; nil: each page is fetched once
 	Refresh *crawl.Refresh
 	// Weights returns the weights of pages for crawl.Refresh, at a time and for a number of live pages. It is

@@ -44,7 +44,7 @@ func (n *Node) Obey(o crawl.Order) (sum crawl.Reply, err error) {
 	return sum, nil
 }
 
-// order gives a shard an order.
+// order passes an order to a shard.
 func (l *loop) order(o crawl.Order) <-chan crawl.Reply {
 	reply := make(chan crawl.Reply, 1)
 	l.mail.put(letter{event: crawl.Ordered{Number: l.orders.Add(1), Order: o}, reply: reply})
@@ -78,7 +78,7 @@ func (n *Node) parts(o crawl.Order) map[*loop]crawl.Order {
 			o.Settings.MaxPages = 0
 		}
 		for _, l := range n.loops {
-			o.Settings.Refresh = nil // the budget stays as it is shared out
+			o.Settings.Refresh = nil // the budget stays divided as it is
 			if of != nil {
 				o.Settings.Refresh = l.part(all, of)
 			}

@@ -17,8 +17,7 @@ import (
 	"freshet/weburl"
 )
 
-// worker turns fetched pages into what is stored, one after another: links and digests, the record, the WARC
-// members.
+// worker turns one fetched page after another into what is stored: links and digests, the record, the WARC members.
 type worker struct {
 	*Node
 	parser  *extract.Parser
@@ -27,8 +26,8 @@ type worker struct {
 	hold    *memory.Holding // of the visit in processing
 }
 
-// process runs a worker on fetched visits. There is one such goroutine a processor. If many visits wait to be
-// stored, the worker waits, and so do the fetches.
+// process runs a worker on fetched visits, in one goroutine per processor. If many visits wait to be stored, the worker
+// waits, and so do the fetches.
 func (n *Node) process() {
 	w := worker{Node: n}
 	w.equip()
@@ -56,7 +55,7 @@ func (w *worker) equip() {
 	w.encoder = warc.NewEncoder(*w.opt.WARCLevel)
 }
 
-// work makes the record, members and links of a visit. A crash costs it all but its record.
+// work makes the record, members and links of a visit. A crash leaves only the record.
 func (w *worker) work(v *visit) crawl.Processed {
 	p := &v.process
 	done := crawl.Processed{Turn: p.Turn}
@@ -95,18 +94,18 @@ func (w *worker) work(v *visit) crawl.Processed {
 	return done
 }
 
-// room waits for memory for that many more bytes of the page in processing. It waits only for pages that are being
-// processed or stored, and those never wait for it.
+// room waits until the page in processing may take bytes more memory. It waits only for pages that are being processed
+// or stored, and those never wait for it.
 func (w *worker) room(bytes int64) error { return w.hold.Grow(w.life, bytes) }
 
-// keep sets how much memory the page in processing holds from now on.
+// keep sets how much memory the page in processing holds.
 func (w *worker) keep(bytes int64) {
 	if err := w.hold.Resize(w.life, bytes); err != nil {
 		w.opt.Logger.Error("more than a page may hold", "error", err)
 	}
 }
 
-// keptScratch is how many bytes of scratch a worker keeps from one page to the next.
+// keptScratch is the maximum number of bytes of scratch that a worker keeps from one page to the next.
 const keptScratch = 1 << 20
 
 // letGo drops the bytes of the exchange, because the visit may wait for the committer. The captures have a copy.
@@ -157,7 +156,7 @@ func (w *worker) learn(v *visit) *store.Fetched {
 }
 
 const (
-	signalBytes = 512 << 10 // most bytes of a document whose main text may be the signal
+	signalBytes = 512 << 10 // maximum size of a document whose main text may be the signal
 	signalTimes = 64        // parsing a document may take this many times its size in memory
 )
 
@@ -192,7 +191,7 @@ func outLinks(found []extract.Link) []store.OutLink {
 	return links
 }
 
-// setLinks gives the record the page's links, and the visit the links that may be followed.
+// setLinks sets the record's links, and the visit's links that may be followed.
 func (n *Node) setLinks(v *visit, record *store.Fetched, links []store.OutLink) {
 	record.Links = store.EncodeLinks(links)
 	if v.links = nil; !record.NoFollow {
@@ -333,8 +332,7 @@ func (n *Node) response(v *visit, body warc.Digest) *warc.Record {
 	return response
 }
 
-// lastVersion returns the last version of the page that was stored; ok is false if its capture is not
-// kept.
+// lastVersion returns the last stored version of the page. ok is false if its capture is not kept.
 func (n *Node) lastVersion(v *visit) (original store.Version, ok bool) {
 	at := v.process.Page
 	original, err := n.store.Version(at.Partition, at.Fingerprint, v.process.Row.Versions)

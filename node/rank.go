@@ -14,16 +14,16 @@ import (
 	"freshet/weburl"
 )
 
-// Pages are ranked by the links that are stored, in goroutines beside the crawl: those that are kept fresh, to be
-// weighed, and all that are known, to be sorted. The shard has one ranking of each kind made at a time.
+// Goroutines rank pages over the stored links while the crawl goes on: the pages that are kept fresh, to be weighed,
+// and all known pages, to be sorted. The shard requests one ranking of each kind at a time.
 
 const (
-	rankedLinks   = 1 << 25 // of all pages that a ranking holds at most: some 9 bytes each at its peak
+	rankedLinks   = 1 << 25 // maximum links in a ranking: about 9 bytes each at its peak
 	rankTolerance = 1e-6    // of ranks that sum to 1
 )
 
-// weigh computes the ranks of pages, from those of the last time on. When there is no more to be done beside the
-// crawl it leaves off. O(pages + links), two reads of the store for each page among them, and some 60 bytes a page.
+// weigh computes the ranks of pages, starting from the last ranks. It stops if work under way is canceled. O(pages
+// + links), with two reads of the store per page and about 60 bytes per page.
 func (l *loop) weigh(pages []crawl.PageKey) {
 	var ranks []float64
 	err := l.inBackground(l.fetching, "ranking", func() error {
@@ -44,20 +44,20 @@ func (l *loop) weigh(pages []crawl.PageKey) {
 	l.mail.put(letter{event: crawl.Weighed{Ranks: ranks}})
 }
 
-// graphOf returns the links between pages, which are numbered by their place in the list. Where there would be
-// too many, the first of each page count. A page that forbids to follow its links has none.
+// graphOf returns the links between pages, which are numbered by their index. If there would be too many, only the
+// first links of each page count. A page that forbids following its links has none.
 func (n *Node) graphOf(ctx context.Context, pages []crawl.PageKey) (*importance.Graph, error) {
 	number := numbered(pages)
 	return n.graph(ctx, len(pages), func(i int) ([]store.OutLink, error) { return n.followed(pages[i]) }, number)
 }
 
-// linked says what links a page has that may be followed, by its number.
+// linked returns the links of a page that may be followed.
 type linked func(page int) ([]store.OutLink, error)
 
-// numbers says which number a page has, if any.
+// numbers returns the number of a page, if it has one.
 type numbers func(crawl.PageKey) (number uint32, known bool)
 
-// graph returns the links between so many pages.
+// graph returns the links between pages numbered 0 to pages-1.
 func (n *Node) graph(ctx context.Context, pages int, of linked, number numbers) (*importance.Graph, error) {
 	var b importance.Builder
 	most := max(1, rankedLinks/max(1, pages))
@@ -84,7 +84,7 @@ func (n *Node) graph(ctx context.Context, pages int, of linked, number numbers) 
 	return b.Graph()
 }
 
-// followed returns the links of a stored page that may be followed, none if it is no longer there.
+// followed returns the links of a stored page that may be followed, or none if the page is gone.
 func (n *Node) followed(page crawl.PageKey) ([]store.OutLink, error) {
 	row, err := n.store.Page(page.Partition, page.Fingerprint)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (row.NoFollow || row.Versions == 0) {
@@ -96,7 +96,8 @@ func (n *Node) followed(page crawl.PageKey) ([]store.OutLink, error) {
 	return n.store.OutLinks(page.Partition, page.Fingerprint)
 }
 
-// numbered returns how the places of pages in a list are found. O(log pages) each, and 4 bytes a page.
+// numbered returns a function that finds the index of a page in a list. It takes O(log pages) per call and 4 bytes per
+// page.
 func numbered(pages []crawl.PageKey) numbers {
 	order := make([]uint32, len(pages))
 	for i := range order {
@@ -117,15 +118,15 @@ func numbered(pages []crawl.PageKey) numbers {
 	}
 }
 
-// ranked are the pages of the last ranking for the ordering, and their ranks.
+// ranked holds the pages of the last ranking for the ordering, and their ranks.
 type ranked struct {
 	known *crawl.Census
 	ranks []float64
 }
 
-// sort ranks the known pages and finds the places of those that wait; when there is no more to be done beside the crawl
-// it leaves off. O(pages + links), and two reads of the store for each page among them; where there would be too many
-// links, the first of each page count. Memory is some 9 bytes a link and 120 a page at its peak, 16 a page after it.
+// sort ranks the known pages and finds the places of those that wait. It stops if work under way is canceled.
+// O(pages + links), with two reads of the store per page. If there would be too many links, only the first of each page
+// count. Memory peaks at about 9 bytes per link and 120 per page; 16 per page stay.
 func (l *loop) sort() {
 	var places *crawl.Places
 	err := l.inBackground(l.fetching, "ordering", func() (err error) {
@@ -138,7 +139,7 @@ func (l *loop) sort() {
 	l.mail.put(letter{event: crawl.Sorted{Places: places}})
 }
 
-// findPlaces returns where the known pages stand.
+// findPlaces returns the places of the known pages.
 func (l *loop) findPlaces(ctx context.Context) (*crawl.Places, error) {
 	ordering := l.opt.ordering.(frontier.Ranked)
 	known, err := l.survey(ctx, ordering)
@@ -166,14 +167,14 @@ func (l *loop) findPlaces(ctx context.Context) (*crawl.Places, error) {
 	return places, nil
 }
 
-// survey is what one look at the page table tells.
+// survey is the result of one pass over the page table.
 type survey struct {
 	census   *crawl.Census
 	followed []bool             // by number: the page is stored and its links may be followed
 	waiting  []frontier.Waiting // pages, without their ranks
 }
 
-// survey looks at the page table. A requisite that goes ahead of pages keeps its place.
+// survey reads the page table. A requisite that goes ahead of pages keeps its place.
 func (n *Node) survey(ctx context.Context, ordering frontier.Ranked) (*survey, error) {
 	s := &survey{census: &crawl.Census{First: []uint32{0}}}
 	sites := map[weburl.Site]uint32{}
@@ -207,7 +208,7 @@ func (n *Node) survey(ctx context.Context, ordering frontier.Ranked) (*survey, e
 	return s, nil
 }
 
-// links returns what says the links of a page, by number. Pages are to be asked for in order.
+// links returns a function that returns a page's links by number. It must be called in the order of the pages.
 func (s *survey) links(rows *store.Store) linked {
 	p := weburl.Partition(0)
 	return func(page int) ([]store.OutLink, error) {
@@ -221,7 +222,7 @@ func (s *survey) links(rows *store.Store) linked {
 	}
 }
 
-// by returns the ranks by the numbers of a later census; nil before the first. Pages never go.
+// by returns the ranks by the numbers of a later census, or nil before the first ranking. Pages never leave a census.
 func (r *ranked) by(now *crawl.Census) []float64 {
 	if r.known == nil || len(r.known.Pages) == 0 {
 		return nil
@@ -237,7 +238,7 @@ func (r *ranked) by(now *crawl.Census) []float64 {
 	return ranks
 }
 
-// reweigh finds out what pages are worth now. When there is no more to be done beside the crawl it leaves off.
+// reweigh determines the present weights of pages. It stops if work under way is canceled.
 func (l *loop) reweigh() {
 	var told crawl.Reweighed
 	err := l.inBackground(l.fetching, "weights", func() error {

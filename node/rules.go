@@ -11,27 +11,25 @@ import (
 	"freshet/weburl"
 )
 
-// Rules are what an operator says of URLs and of sites. A crawl's may be changed while it runs
-// (Node.Reload).
+// Rules are an operator's rules for URLs and for sites. They may be changed while a crawl runs (Node.Reload).
 type Rules struct {
 	URLs frontier.Rules
-	// Sites are read in order: where two that match a site say something of the same thing, the later
-	// one counts.
+	// Sites are applied in order. If several match a site and set the same field, the last one counts.
 	Sites []SiteRule
 }
 
-// SiteRule is what an operator says of the sites that a pattern matches: what a shard decides by, and how the sites
-// are spoken to. A zero field says nothing.
+// SiteRule is an operator's rule for the sites that a pattern matches: what a shard decides by, and how to send
+// requests. A zero field sets nothing.
 type SiteRule struct {
 	crawl.SiteRule
-	// Header is sent with every request to the site. Credentials in it are kept out of what is stored.
+	// Header is sent with every request to the site. Credentials in it are not stored.
 	Header http.Header
 	Route  fetch.Route
-	// In and Out are caps on bytes a second, which the sites of a rule share.
+	// In and Out are limits in bytes per second, which the sites of a rule share.
 	In, Out *fetch.Pace
 }
 
-// decide returns what of the rules a shard decides by. How a site is spoken to is not among it, nor are credentials.
+// decide returns the part of the rules that a shard decides by. It has neither headers nor credentials.
 func (r *Rules) decide() crawl.Rules {
 	if r == nil {
 		return crawl.Rules{}
@@ -43,14 +41,14 @@ func (r *Rules) decide() crawl.Rules {
 	return rules
 }
 
-// speech is how a site is spoken to.
+// speech is how requests to a site are sent.
 type speech struct {
 	Header  http.Header
 	Route   fetch.Route
 	In, Out *fetch.Pace
 }
 
-// over puts what a later rule says over what earlier ones said.
+// over overrides fields of s with those that a later rule sets.
 func (s *speech) over(later *SiteRule) {
 	if len(later.Header) > 0 {
 		header := s.Header.Clone()
@@ -74,10 +72,10 @@ func (s *speech) over(later *SiteRule) {
 	}
 }
 
-// rulebook looks up how the rules have a site spoken to. Safe for concurrent use.
+// rulebook finds how requests to a site are sent. It is safe for concurrent use.
 type rulebook struct {
 	sites []SiteRule
-	none  speech // to a site that nothing is said of
+	none  speech // for a site without a rule
 
 	mu    sync.Mutex // guards known
 	known map[weburl.Site]*speech
@@ -90,8 +88,7 @@ func newRulebook(r *Rules) *rulebook {
 	return &rulebook{sites: r.Sites, known: map[weburl.Site]*speech{}}
 }
 
-// of returns how a site is spoken to, not to be changed. O(rules) for a site that was not asked for
-// lately.
+// of returns how requests to a site are sent. The caller must not change it. O(rules) for a site that is not cached.
 func (b *rulebook) of(site weburl.Site) *speech {
 	if len(b.sites) == 0 {
 		return &b.none
@@ -118,5 +115,5 @@ func (b *rulebook) of(site weburl.Site) *speech {
 	return how
 }
 
-// rulesKnown bounds the sites whose rules are remembered.
+// rulesKnown is the maximum number of sites whose rules are cached.
 const rulesKnown = 10_000

@@ -15,9 +15,9 @@ import (
 	"freshet/weburl"
 )
 
-// Several shards of one node have a loop and a seen test each, and a part of the partitions. All else they share. Which
-// shard has which partition is said again at each start; a shard fills its set from the page table where that does not
-// know a partition.
+// Each of several shards of a node has a loop, a seen test and a part of the partitions. They share everything else.
+// Each start divides the partitions again. A shard adds the pages of a partition that its seen set does not know from
+// the page table.
 
 // several reports whether there is more than one shard, here or elsewhere.
 func (n *Node) several() bool { return n.opt.several() }
@@ -41,7 +41,7 @@ func (n *Node) divideShards() error {
 	return n.dropSets()
 }
 
-// firstOwner returns the shard of a partition at the start.
+// firstOwner returns the index of a partition's shard at the start.
 func (n *Node) firstOwner(p int) int32 {
 	if n.opt.Cluster != nil {
 		return nobody
@@ -49,7 +49,7 @@ func (n *Node) firstOwner(p int) int32 {
 	return int32(p % n.opt.Shards)
 }
 
-// name tells a shard from others that may own its partitions; "" is one that is alone.
+// name distinguishes a shard from others that may own its partitions. It is "" for a single shard.
 func (l *loop) name() string {
 	switch {
 	case !l.several():
@@ -60,7 +60,7 @@ func (l *loop) name() string {
 	return l.opt.Cluster.Name() + "." + strconv.Itoa(l.number+1)
 }
 
-// settings returns what the shard decides by.
+// settings returns the shard's settings.
 func (l *loop) settings() crawl.Settings {
 	s := l.opt.settings()
 	s.Name, s.Partitions = l.name(), l.store.Partitions()
@@ -73,7 +73,7 @@ func (l *loop) settings() crawl.Settings {
 			}
 		}
 		first := budgetOf(s.Refresh)
-		if l.opt.Cluster != nil { // the budget is shared out, and this node has none of it yet
+		if l.opt.Cluster != nil { // the budget is divided among nodes, and this node has no part yet
 			first, s.MaxPages = min(first, int64(l.opt.Shards)), 0
 		}
 		s.Refresh = l.part(s.Refresh, l.evenly(first))
@@ -87,7 +87,8 @@ func (l *loop) settings() crawl.Settings {
 
 func (l *loop) cacheEntries() int { return seen.CacheEntries(l.opt.Connections) / l.opt.Shards }
 
-// seenName returns the folder of the shard's set: CRAWL, or CRAWL@NAME where it is not alone. No crawl's name has an @.
+// seenName returns the folder of the shard's set: CRAWL, or CRAWL@NAME if there are several shards. No crawl's name
+// contains an @.
 func (l *loop) seenName() string {
 	if !l.several() {
 		return l.opt.Crawl
@@ -95,7 +96,7 @@ func (l *loop) seenName() string {
 	return l.opt.Crawl + "@" + l.name()
 }
 
-// dropSets removes the sets of a crawl by another number of shards.
+// dropSets removes the sets of a crawl with another number of shards.
 func (n *Node) dropSets() error {
 	dir := n.opt.FS.PathJoin(n.opt.Dir, "seen")
 	names, err := n.opt.FS.List(dir)
@@ -114,7 +115,7 @@ func (n *Node) dropSets() error {
 	return nil
 }
 
-// join has shards that have caught up work together: what they have sent one another before is sent again.
+// join makes shards that have caught up send one another their links without a receipt again.
 func (n *Node) join() error {
 	if n.counts().Known == 0 && len(n.opt.Seeds) == 0 && !n.opt.Wait {
 		return ErrNothing
@@ -128,21 +129,21 @@ func (n *Node) join() error {
 // ends reports whether the crawl ends when nothing is left to discover.
 func (n *Node) ends() bool { return !n.opt.Wait && n.opt.Refresh == nil }
 
-// tell tells all shards of something that has happened.
+// tell reports an event to all shards.
 func (n *Node) tell(e crawl.Event) {
 	for _, l := range n.loops {
 		l.mail.put(letter{event: e})
 	}
 }
 
-// stir has all loops look without a letter.
+// stir wakes all loops without a letter.
 func (n *Node) stir() {
 	for _, l := range n.loops {
 		l.mail.stir()
 	}
 }
 
-// each puts a question to all shards, one after the other. It reports whether all have answered: not after Close.
+// each puts a question to all shards, one after the other. It reports whether all have answered; after Close none does.
 func (n *Node) each(do func(s *crawl.Shard, now time.Time)) bool {
 	for _, l := range n.loops {
 		if !l.ask(do) {
@@ -155,8 +156,8 @@ func (n *Node) each(do func(s *crawl.Shard, now time.Time)) bool {
 // owner returns the loop of the shard that owns a site's partition.
 func (n *Node) owner(site weburl.Site) *loop { return n.ownerOf(n.store.Home(site)) }
 
-// ownerOf returns the loop of the shard that owns a partition. Of what is no partition, or another node's, any shard
-// says so.
+// ownerOf returns the loop of the shard that owns a partition. For an invalid partition, or another node's, it returns
+// any loop, whose shard will return the error.
 func (n *Node) ownerOf(p weburl.Partition) *loop {
 	if !n.has(p) {
 		return n.loops[0]
@@ -169,13 +170,13 @@ func (n *Node) has(p weburl.Partition) bool {
 	return int(p) < len(n.owners) && n.owners[p].Load() != nobody
 }
 
-// counts returns what the shards have counted.
+// counts returns the sum of the shards' counts.
 func (n *Node) counts() (sum crawl.Counts) {
 	n.each(func(s *crawl.Shard, _ time.Time) { sum = sum.And(s.Counts()) })
 	return sum
 }
 
-// look returns what the shards have counted, and has them sum up what they believe, for those who ask next.
+// look returns the sum of the shards' counts, and makes the shards sum up their beliefs for the next caller.
 func (n *Node) look() (sum crawl.Counts) {
 	n.each(func(s *crawl.Shard, now time.Time) {
 		sum = sum.And(s.Counts())

@@ -6,29 +6,29 @@ import (
 	"freshet/crawl"
 )
 
-// shares are what the shards of a node have of what is for all of them together: requests that may be under way, pages
-// until the crawl has as many as it may store. A shard takes its share at the beginning of each of its steps, and
-// gives back at the end what it had no use for. Whoever wants more than it gets is called when others give back.
+// shares divides two limits among the shards of a node: the number of requests under way, and the number of pages that
+// the crawl may store. A shard takes its share at the start of each of its steps, and gives back at the end what it did
+// not use. A shard that wants more than it gets is called when others give back.
 type shares struct {
 	mu    sync.Mutex
 	of    []held
-	moves int  // partitions that are being handed over, and may be nobody's
-	told  bool // that the crawl is over
+	moves int  // hand-overs under way, during which a partition may have no owner
+	told  bool // the end of the crawl was reported
 }
 
-// held is what one shard has. What it may use in the step that is under way is counted as used.
+// held is what one shard has. It counts as used what the shard may use in the step under way.
 type held struct {
 	asking int   // requests that have not ended
-	turns  int   // with a request, that are not over
+	turns  int   // turns with a request that are not over
 	stored int64 // pages
 	wants  bool  // more requests
-	idle   bool  // nothing is left to do, and nothing is on its way to others
+	idle   bool  // no work is left, and no links are in flight to others
 }
 
-// limits are what all shards may have together.
+// limits are the limits on all shards together.
 type limits struct {
 	asking int
-	stored int64 // 0: any number; negative: none
+	stored int64 // maximum; 0: no limit, negative: none
 }
 
 // begin returns how many requests of a shard may be under way in its next step.
@@ -44,7 +44,7 @@ func (s *shares) begin(shard int, now held, most limits) (asking int) {
 	return mine.asking
 }
 
-// end takes note of what a shard has after a step, and returns which others are to be called.
+// end records what a shard has after a step, and returns which other shards to call.
 func (s *shares) end(shard int, now held, most limits) (call []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *shares) end(shard int, now held, most limits) (call []int) {
 	return call
 }
 
-// fair returns how many of some requests are for each of those who want more. The lock is held.
+// fair returns each interested shard's share of a number of requests. The caller holds the lock.
 func (s *shares) fair(asking int) int {
 	want := 0
 	for _, one := range s.of {
@@ -74,7 +74,7 @@ func (s *shares) fair(asking int) int {
 	return (asking + want - 1) / max(1, want)
 }
 
-// free returns how many more requests may be under way. The lock is held.
+// free returns how many more requests may be under way. The caller holds the lock.
 func (s *shares) free(most limits) int {
 	free, left := most.asking, most.stored
 	for _, one := range s.of {
@@ -87,14 +87,14 @@ func (s *shares) free(most limits) int {
 	return max(0, free)
 }
 
-// move takes note that a partition begins to be handed over or, with -1, that this has ended.
+// move records that a hand-over of a partition begins (1) or has ended (-1).
 func (s *shares) move(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moves += n
 }
 
-// over tells, once, that the crawl has come to its end, and why: "" if it has not.
+// over returns, once, the reason for which the crawl has ended, and "" otherwise.
 func (s *shares) over(most limits) crawl.Stop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *loop) held() held {
 	return now
 }
 
-// limits returns what all shards may have now. One alone knows itself how many pages may be stored.
+// limits returns the present limits on all shards. A single shard applies the limit on pages itself.
 func (l *loop) limits() limits {
 	most := limits{asking: l.fleet.room()}
 	if l.several() {
@@ -138,7 +138,7 @@ func (l *loop) limits() limits {
 	return most
 }
 
-// giveBack gives others what the shard had no use for in its step, and ends the crawl when all have come to an end.
+// giveBack releases what the shard did not use in its step, and ends the crawl when all shards have ended.
 func (l *loop) giveBack() {
 	now, most := l.held(), l.limits()
 	now.wants = l.asking >= l.room
@@ -150,7 +150,7 @@ func (l *loop) giveBack() {
 		return
 	}
 	if l.opt.Cluster != nil {
-		return // no node knows alone when all is done
+		return // no single node knows when all work is done
 	}
 	if why := l.shares.over(most); why != "" {
 		l.tell(crawl.End{Reason: why})

@@ -10,35 +10,35 @@ import (
 	"freshet/memory"
 )
 
-// Summary is what a crawl came to: the last line of `freshet crawl --json`.
+// Summary is the result of a crawl: the last line of `freshet crawl --json`.
 type Summary struct {
-	Pages          int64      `json:"pages"`           // pages stored by this run, requisites apart
-	Requisites     int64      `json:"requisites"`      // stored by this run: what pages need to be shown
+	Pages          int64      `json:"pages"`           // pages stored by this run, without requisites
+	Requisites     int64      `json:"requisites"`      // requisites stored by this run
 	Sites          int64      `json:"sites"`           // sites known
-	URLsDiscovered int64      `json:"urls_discovered"` // pages known, from the first run on
-	URLsFailed     int64      `json:"urls_failed"`     // fetches of this run that brought no page
+	URLsDiscovered int64      `json:"urls_discovered"` // pages known, since the first run
+	URLsFailed     int64      `json:"urls_failed"`     // fetches of this run without a page
 	Bytes          int64      `json:"bytes"`           // received by this run, on the wire
 	DurationS      float64    `json:"duration_s"`
 	PagesPerS      float64    `json:"pages_per_s"`
 	StoppedBy      crawl.Stop `json:"stopped_by"`
-	// RobotsWaiting is the number of queued pages of sites whose robots.txt was out of reach too often: the
-	// crawl does not wait for them, and asks again.
+	// RobotsWaiting is the number of queued pages of sites whose robots.txt was unreachable too often. The crawl does
+	// not wait for them, and tries again later.
 	RobotsWaiting int64 `json:"robots_unreachable_pages"`
-	// Trouble is why nothing was ever stored, at the end of a run.
+	// Trouble is why no page was ever stored, at the end of a run.
 	Trouble *explain.Trouble `json:"trouble"`
 }
 
-// Status is what a running crawl tells of itself: the progress line, the control socket's answer and
-// the metrics are views of it.
+// Status is the present state of a running crawl. The progress line, the control socket's answer and the metrics are
+// views of it.
 type Status struct {
 	Summary
 	State string `json:"state"` // crawling, stopping
-	// ClockRate is in seconds of the crawl's clock a second; all times and rates here are by that clock.
+	// ClockRate is in seconds of the crawl's clock per second. All times and rates here are by that clock.
 	ClockRate    float64 `json:"clock_rate"`
 	Connections  int     `json:"connections_active"`
 	SitesReady   int     `json:"sites_ready"`
 	SitesWaiting int     `json:"sites_waiting"`
-	// of the first host that waits, if there is nothing to do before; else 0
+	// until the first waiting host is free, if there is nothing to do before; else 0
 	NextRequestS float64     `json:"next_request_in_s"`
 	QueuedNew    int64       `json:"queued_new"`
 	QueuedDue    int64       `json:"queued_due"`
@@ -46,30 +46,30 @@ type Status struct {
 	Fleet        FleetStatus `json:"fleet"`
 	NotModified  int64       `json:"not_modified"`
 	Changed      int64       `json:"changed"`
-	// Audits are visits without the validators of a copy that has some, answered in full; Lies those that found another
+	// Audits are visits that omitted the copy's validators and were answered in full. Lies are those that found other
 	// content under the same validator.
 	Audits int64 `json:"validator_audits"`
 	Lies   int64 `json:"validator_lies"`
-	// LinksSent are links that this run has sent to partitions of other nodes or shards, LinksHeld those that it has
-	// not sent because they repeat them.
+	// LinksSent are links that this run has sent to partitions of other nodes or shards. LinksHeld are links that it
+	// did not send because they repeat sent ones.
 	LinksSent int64            `json:"links_sent"`
 	LinksHeld int64            `json:"links_held_back"`
-	Errors    map[string]int64 `json:"errors"`  // fetches that brought no page, by class
+	Errors    map[string]int64 `json:"errors"`  // fetches without a page, by class
 	Refused   map[string]int64 `json:"refused"` // links and pages that a gate refused, by reason
-	// by work: what failed beside the crawl, and is tried again
+	// by work: background work that failed and is tried again
 	Background   map[string]int64 `json:"background_failures"`
 	RecentPagesS float64          `json:"recent_pages_per_s"`
 	RecentBytesS float64          `json:"recent_bytes_per_s"`
 	Forecast
-	LowerBoundS   float64          `json:"remaining_lower_bound_s"` // what politeness alone asks for
+	LowerBoundS   float64          `json:"remaining_lower_bound_s"` // the least time that politeness allows
 	DiskFreeBytes int64            `json:"disk_free_bytes"`
-	Memory        memory.Usage     `json:"memory"`  // who holds how much
-	Refresh       *crawl.Freshness `json:"refresh"` // what is believed of the copy, if it is kept fresh
-	// Embarrassment is there once weights come from a log of queries.
+	Memory        memory.Usage     `json:"memory"`  // by holder
+	Refresh       *crawl.Freshness `json:"refresh"` // believed freshness of the copy, if it is kept fresh
+	// Embarrassment is set once weights come from a query log.
 	Embarrassment *crawl.Embarrassment `json:"embarrassment"`
 }
 
-// Status returns what the crawl is doing. It may be called at any time until Close.
+// Status returns the present state of the crawl. It may be called until Close.
 func (n *Node) Status() Status {
 	now := n.opt.Clock.Now()
 	var known crawl.Status
@@ -96,8 +96,8 @@ func (n *Node) Status() Status {
 	return s
 }
 
-// tally keeps what the shard has counted in the last seconds, and counts what fails beside the crawl. A rate is the
-// difference of two looks.
+// tally keeps the shards' counts of the last seconds, and counts failures of background work. A rate is the difference
+// of two looks.
 type tally struct {
 	mu           sync.Mutex
 	started      time.Time // of Run; zero before
@@ -107,10 +107,10 @@ type tally struct {
 	looks        int
 }
 
-// recentLooks is how many seconds the recent rates look back.
+// recentLooks is the number of seconds over which recent rates are computed.
 const recentLooks = 10
 
-// look is what the counters said at a moment.
+// look is the counters at one time.
 type look struct {
 	at                                time.Time
 	pages, bytes, fetched, discovered int64
@@ -122,21 +122,21 @@ func lookAt(c crawl.Counts, now time.Time) look {
 
 func newTally() *tally { return &tally{background: map[string]int64{}} }
 
-// begin starts the time that rates are for.
+// begin sets the start of the rates.
 func (t *tally) begin(now time.Time, known int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.started, t.knownAtStart = now, known
 }
 
-// countBackground counts a piece of background work that failed. The names are few and fixed.
+// countBackground counts a failure of background work. The names of work are few and fixed.
 func (t *tally) countBackground(work string) {
 	t.mu.Lock()
 	t.background[work]++
 	t.mu.Unlock()
 }
 
-// tick takes a look at the counters; called each second.
+// tick records the counters. It is called each second.
 func (t *tally) tick(now time.Time, c crawl.Counts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +144,7 @@ func (t *tally) tick(now time.Time, c crawl.Counts) {
 	t.looks++
 }
 
-// fill sets what the tally knows of s, whose Pages are set.
+// fill sets the fields of s that the tally knows. s.Pages must be set.
 func (t *tally) fill(s *Status, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +157,7 @@ func (t *tally) fill(s *Status, now time.Time) {
 	s.Background = maps.Clone(t.background)
 }
 
-// rates returns the recent pages and bytes a second, if the counters say c now.
+// rates returns the recent pages and bytes per second if the counters are now c.
 func (t *tally) rates(c crawl.Counts, now time.Time) (pages, bytes float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,7 +168,7 @@ func (t *tally) rates(c crawl.Counts, now time.Time) (pages, bytes float64) {
 	return pages, bytes
 }
 
-// from returns the look from which on the past is recent. The lock is held.
+// from returns the look at which the recent past begins. The caller holds the lock.
 func (t *tally) from() look {
 	if t.looks < recentLooks {
 		return look{at: t.started, discovered: t.knownAtStart}
@@ -176,7 +176,7 @@ func (t *tally) from() look {
 	return t.recent[t.looks%recentLooks]
 }
 
-// traffic returns how many bytes a second were received lately.
+// traffic returns the recently received bytes per second.
 func (t *tally) traffic() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -190,7 +190,7 @@ func (t *tally) traffic() float64 {
 	return 0
 }
 
-// past returns what the last seconds showed.
+// past returns what happened in the last seconds.
 func (t *tally) past(now time.Time, c crawl.Counts) recentPast {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,31 +11,29 @@ import (
 	"freshet/weburl"
 )
 
-// What an operator may ask of a crawl, whether it runs or is only open, see crawl.Order. An order outlives a crash from
-// the moment its method returns. All methods are safe for concurrent use until Close.
+// An operator's orders to a crawl, whether it runs or is only open, see crawl.Order. Once its method has returned, an
+// order survives a crash. All methods are safe for concurrent use until Close.
 
-// Add adds seeds and returns how many of them were not known. A seed that the rules refuse, or a guard,
-// is in refused with the reason. Known pages become seeds too and are not fetched again for it.
+// Add adds seeds and returns the number of those that were not known. refused has the seeds that the rules or a guard
+// refuse, with the reason. Known pages become seeds too, and are not fetched again for that.
 func (n *Node) Add(seeds []weburl.URL) (added int64, refused map[string]string, err error) {
 	r, err := n.order(crawl.Add{Seeds: seeds})
 	return r.Count, r.Refused, err
 }
 
-// PauseAll lets nothing more be asked for, or lets the crawl go on.
+// PauseAll stops or resumes all requests.
 func (n *Node) PauseAll(paused bool) error {
 	_, err := n.order(crawl.PauseAll{Paused: paused})
 	return err
 }
 
-// Pause lets nothing more of a site be asked for, or lets it be asked again. It returns crawl.ErrUnknown for a
-// site of which no page is known.
+// Pause stops or resumes the requests to a site. It returns crawl.ErrUnknown if no page of the site is known.
 func (n *Node) Pause(site weburl.Site, paused bool) error {
 	_, err := n.order(crawl.Pause{Site: site, Paused: paused})
 	return err
 }
 
-// Block lets nothing of a host be asked for until then, or ever if until is zero. The host need not be
-// known.
+// Block stops requests to a host until until, or forever if that is zero. The host need not be known.
 func (n *Node) Block(host string, until time.Time) error {
 	_, err := n.order(crawl.Block{Host: host, Until: until})
 	return err
@@ -47,30 +45,29 @@ func (n *Node) Unblock(host string) error {
 	return err
 }
 
-// Recrawl makes a page due now, and lifts what set it aside (crawl.MaxStrikes). It returns crawl.ErrUnknown for a page
+// Recrawl makes a page due now, even if it was set aside (crawl.MaxStrikes). It returns crawl.ErrUnknown for a page
 // that is not known or was purged.
 func (n *Node) Recrawl(u weburl.URL) error {
 	_, err := n.order(crawl.Recrawl{URL: u})
 	return err
 }
 
-// RecrawlSite makes all pages of a site due now, except for those that wait to be fetched for the first
-// time, were purged, or are of a type of content that the rules do not refresh. It returns how many.
+// RecrawlSite makes all pages of a site due now, except those that were never fetched, were purged, or have a content
+// type that the rules do not refresh. It returns the number of pages made due.
 func (n *Node) RecrawlSite(site weburl.Site) (pages int64, err error) {
 	r, err := n.order(crawl.RecrawlSite{Site: site})
 	return r.Count, err
 }
 
-// Purge takes a page down permanently, in every crawl of the directory: its versions, visits and links go at once, a
-// tombstone keeps it from being found again, and soon after its bytes are in no file of the directory any more; see
-// store.Store.BeginPurge. It returns crawl.ErrUnknown for a page that is not known.
+// Purge permanently takes down a page in every crawl of the directory. Its versions, visits and links go at once. A
+// tombstone prevents its rediscovery. Soon afterwards no file of the directory has its bytes; see
+// store.Store.BeginPurge. Purge returns crawl.ErrUnknown for a page that is not known.
 func (n *Node) Purge(u weburl.URL) error {
 	_, err := n.purge(store.Target{URL: u})
 	return err
 }
 
-// PurgeSite takes down a site as Purge does a page, lets no page of it in any more, and returns how many
-// it had.
+// PurgeSite takes down a site as Purge does a page, admits no page of it any more, and returns the number of its pages.
 func (n *Node) PurgeSite(site weburl.Site) (pages int64, err error) {
 	return n.purge(store.Target{Site: site})
 }
@@ -97,19 +94,18 @@ func (n *Node) CountPurge(target store.Target) (pages int64, err error) {
 	return pages, err
 }
 
-// Ping takes word that pages have changed: those that were visited are due now, those that nobody knew are
-// discovered if the scope and the rules let them in, those that wait for their first visit go on waiting.
-// It returns of how many that is true. The others are in refused, with the reason, see crawl.Ping.
+// Ping reports that pages have changed. Visited pages are due now. Unknown pages are discovered if scope and rules
+// admit them. Pages that wait for their first visit keep waiting. taken is the number of these pages. refused has the
+// others, with the reason, see crawl.Ping.
 func (n *Node) Ping(urls []weburl.URL) (taken int64, refused map[string]string, err error) {
 	r, err := n.order(crawl.Ping{URLs: urls})
 	return r.Count, r.Refused, err
 }
 
-// Reload puts in force of opt what may change while a crawl runs: seeds (new ones are added), scope,
-// rules and requisites, delays, retries, the limits on pages and depths, the budget, Fetch.In and Fetch.Out. Everything
-// else of opt is ignored. If something is wrong with it nothing has changed. Pages that are queued and no longer belong
-// to the crawl are refused on their turn; a wider scope takes in links that are found from now on, and those found
-// before at the next Run.
+// Reload applies the options of opt that may change while a crawl runs: seeds (new ones are added), scope, rules and
+// requisites, delays, retries, the limits on pages and depths, the budget, Fetch.In and Fetch.Out. It ignores all
+// others. If it returns an error, no option has changed. Queued pages that no longer belong to the crawl are refused
+// when their turn comes. A wider scope admits links found from now on at once, and earlier ones at the next Run.
 func (n *Node) Reload(opt Options) error {
 	n.reloading.Lock()
 	defer n.reloading.Unlock()

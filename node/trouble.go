@@ -6,11 +6,11 @@ import (
 	"freshet/weburl"
 )
 
-// troubled bounds the pages that Trouble looks at.
+// troubled is the maximum number of pages that Trouble checks.
 const troubled = 20
 
-// Trouble returns what keeps the first page that is in trouble from being stored, of a crawl that has stored none
-// since the first run. It returns nil if one is stored, or if nothing more than time stands in the way of any.
+// Trouble returns what keeps the first page in trouble from being stored, for a crawl that has not stored a page since
+// its first run. It returns nil if a page is stored, or if all pages only have to wait.
 func (n *Node) Trouble() (*explain.Trouble, error) {
 	total, err := n.store.Total()
 	if err != nil || total.Versions > 0 || total.States[store.StatePurged] > 0 {
