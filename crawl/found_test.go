@@ -168,3 +168,25 @@ func TestDecidedMeanwhile(t *testing.T) {
 		t.Error("nothing waits in the seen test, and links are taken for undecided")
 	}
 }
+
+// TestGivenAwayBeforeItIsObeyed has a partition given away between the moments at which its pages are to be looked at
+// under new rules, and at which the rows are free for that.
+func TestGivenAwayBeforeItIsObeyed(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Wait = true
+	w.open()
+	w.run(time.Minute)
+	s, site := w.shard, weburl.Site("http://a.test")
+	s.obeys.waiting[site] = true
+	s.whenFree(func() error {
+		delete(s.obeys.waiting, site) // as forgetSites does
+		return nil
+	})
+	check(t, s.obey())
+	for len(s.changes) > 0 {
+		check(t, s.change())
+	}
+	if s.obeys.busy() {
+		t.Error("the shard waits for sites that it has given away")
+	}
+}

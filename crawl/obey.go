@@ -62,6 +62,10 @@ func (s *Shard) obey() error {
 	}
 	o.walking = true
 	s.whenFree(func() error {
+		if len(o.waiting) == 0 { // they were given away meanwhile
+			o.walking = false
+			return nil
+		}
 		sites, p, err := s.disobedient()
 		if err != nil {
 			return err
