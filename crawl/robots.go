@@ -14,10 +14,19 @@ import (
 	"freshet/weburl"
 )
 
+// unstored is what applies to a site by an answer whose record is not durable yet. The rows are older.
+type unstored struct {
+	robots.Standing
+	turns int // whose records are not durable
+}
+
 // standing returns the rules of a site. If they are not in memory, it reads them from the rows.
 func (s *Shard) standing(site weburl.Site) (robots.Standing, error) {
 	if standing, ok := s.book.Standing(site); ok {
 		return standing, nil
+	}
+	if u, ok := s.unstored[site]; ok {
+		return u.Standing, nil
 	}
 	standing, err := ReadRobots(s.rows, s.book, site)
 	if err == nil {
@@ -162,6 +171,10 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	case t.page.Failures == 0:
 		s.nobody++
 	}
+	if v.Fresh || !v.Until.IsZero() {
+		s.unstored[t.page.Site] = unstored{v.Standing, s.unstored[t.page.Site].turns + 1}
+		t.unstored = true
+	}
 	t.record = e.Robots.Record
 	if t.record.TDMRep = t.isTDMRep(); !v.Until.IsZero() {
 		t.record.Expires = unix(s.front.RobotsUntil(t.page.Site))
@@ -235,10 +248,23 @@ func (s *Shard) robotsProcessed(t *turn, e Processed) {
 	}
 	a := Append{Turn: t.number, Records: records, Owes: discovery.Owes(s.settings.Ordering, links)}
 	s.proposeTurn(a, e.Bytes, func(done stored) error {
+		s.storedRules(t)
 		s.offers.add(offered{mark: done.at, links: links, then: func() error {
 			s.done(t)
 			return nil
 		}})
 		return nil
 	})
+}
+
+// storedRules notes that the record of an errand is durable.
+func (s *Shard) storedRules(t *turn) {
+	site := t.page.Site
+	switch u := s.unstored[site]; {
+	case !t.unstored:
+	case u.turns > 1:
+		s.unstored[site] = unstored{u.Standing, u.turns - 1}
+	default:
+		delete(s.unstored, site)
+	}
 }

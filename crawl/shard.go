@@ -28,6 +28,8 @@ type Shard struct {
 	obeys   obedience
 	pings   *keepfresh.Pacer
 
+	unstored map[weburl.Site]unstored // rules that the rows have not yet
+
 	turns  map[Turn]*turn
 	last   Turn // the last turn handed out
 	asking int  // turns that are not Ended

@@ -26,7 +26,7 @@ import (
 //	later URL DURATION          its answers have that Retry-After
 //	change URL                  its content changes
 //	set NAME=VALUE...           sets the crawl's settings: delay, budget, interval, pages, retries, scope, agent,
-//	                            tdmrep, wait, hours, refresh=no, body
+//	                            tdmrep, wait, hours, refresh=no, body, rules (bytes of them in memory)
 //	start SEED...               the crawl begins, or goes on
 //	run DURATION                time passes: prints the events
 //	count DURATION              time passes: prints how many requests each site gets
@@ -191,6 +191,8 @@ func (w *world) set(name, value string, _ bool) {
 		o.Ordering = ordering
 	case "pages":
 		o.MaxPages = number
+	case "rules":
+		o.RobotsBytes = number
 	case "body":
 		o.MaxBody = number
 	case "retries":

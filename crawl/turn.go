@@ -17,15 +17,16 @@ const MaxStrikes = 3
 
 // A turn is a page, or a site's robots.txt or tdmrep.json, on its way from the frontier to the disk.
 type turn struct {
-	number Turn
-	page   frontier.Page
-	url    weburl.URL
-	row    store.Page    // when the page was handed out
-	asked  frontier.Page // page whose host is requested; differs from page if the robots.txt is on another host
-	gate   frontier.Gate // of that host, after the answer
-	audit  bool          // requested without the validators of the copy
-	record *store.Robots // record of a robots.txt
-	said   string        // terms of use for the page in the site's robots.txt and tdmrep.json
+	number   Turn
+	page     frontier.Page
+	url      weburl.URL
+	row      store.Page    // when the page was handed out
+	asked    frontier.Page // page whose host is requested; differs from page if the robots.txt is on another host
+	gate     frontier.Gate // of that host, after the answer
+	audit    bool          // requested without the validators of the copy
+	record   *store.Robots // record of a robots.txt
+	unstored bool          // Shard.unstored has the answer for a robots.txt
+	said     string        // terms of use for the page in the site's robots.txt and tdmrep.json
 	// unasked: the address guard refused the request for a robots.txt, so its host owes no interval.
 	unasked bool
 }

@@ -229,6 +229,9 @@ func (w *web) robots(site int, at time.Duration) answer {
 		body += "Disallow:\nSitemap: " + w.at(site, "/sitemap.xml").String() + "\n"
 	case robotsPart:
 		body += "Disallow: /d/\n"
+		if most := w.c.Crawl.RobotsBytes; most < 1<<20 { // more than there is room for in memory
+			body += strings.Repeat("Disallow: /nowhere/\n", int(most)/10)
+		}
 	case robotsDelay:
 		body += "Crawl-delay: 30\n"
 	case robotsTurning:
