@@ -817,6 +817,41 @@ func TestStreamOfSeveral(t *testing.T) {
 	}
 }
 
+// TestStreamIsGone holds that a sink makes its stream again after it was deleted, or the server's disk was lost.
+func TestStreamIsGone(t *testing.T) {
+	b := newStreams(t)
+	target, err := sink.NewStream(b.connect(), "corpus", "main", "here", clock.Real())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	put := func(position uint64) error {
+		_, err := target.Put(t.Context(), []sink.Document{{URL: "http://h.test/", Kind: "new", Position: position}})
+		return err
+	}
+	if err := put(1); err != nil {
+		t.Fatal(err)
+	}
+	conn := b.connect()
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err == nil {
+		err = js.DeleteStream(t.Context(), "corpus")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := put(2); err == nil {
+		t.Error("it puts into a stream that is gone")
+	}
+	if err := put(2); err != nil {
+		t.Error(err)
+	}
+	if all := b.events("corpus"); len(all) != 1 {
+		t.Errorf("%d events, want 1", len(all))
+	}
+}
+
 // TestStream sends changes to a real NATS server. The test kills and starts the server meanwhile.
 func TestStream(t *testing.T) {
 	b := newStreams(t)

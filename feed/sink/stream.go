@@ -69,6 +69,7 @@ func (s *stream) make(ctx context.Context) error {
 func (s *stream) Put(ctx context.Context, documents []Document) (refusals []Refusal, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	defer func() { s.made = err == nil }() // the stream may be gone
 	if err := s.make(ctx); err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
@@ -139,7 +140,8 @@ func (s *stream) publish(subject, id string, event []byte) (jetstream.PubAckFutu
 }
 
 // Clear sends an event of kind resynchronise.
-func (s *stream) Clear(ctx context.Context) error {
+func (s *stream) Clear(ctx context.Context) (err error) {
+	defer func() { s.made = err == nil }()
 	if err := s.make(ctx); err != nil {
 		return fmt.Errorf("sink: %w", err)
 	}
