@@ -2,7 +2,7 @@ package allocate
 
 import "fmt"
 
-// A Cap says how a site's limit binds and what it costs.
+// A Cap is how a site's limit binds, and what it costs.
 type Cap struct {
 	Site   int
 	Limit  int

@@ -27,7 +27,7 @@ type InfeasibleError struct {
 	Minimum bool  // the minimums are too high; else the budget is
 }
 
-// Error says what is asked and what is allowed.
+// Error says what is required and what is allowed.
 func (e *InfeasibleError) Error() string {
 	switch {
 	case e.Site >= 0:

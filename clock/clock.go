@@ -1,14 +1,13 @@
-// Package clock is the one source of time of everything that runs live.
+// Package clock is the one source of time for everything that runs live.
 //
-// A policy never sees a clock: it takes now as an argument. What really waits (the engine's loops,
-// fetch time-outs, heartbeats, the demo's web) asks a *Clock, so that one flag can make a demo day
-// take ten seconds and so that tests can run inside testing/synctest bubbles.
+// A policy never sees a clock: it takes now as an argument. Code that really waits (the engine's loops, fetch
+// time-outs, heartbeats, the demo's web) uses a *Clock. So one flag can make a demo day take ten seconds, and tests can
+// run inside testing/synctest bubbles.
 //
-// A Clock is monotonic while the process runs: differences between its times are never affected by a
-// step of the machine's wall clock. Its times carry a wall reading too, which is what records keep.
-// How long a server asks to wait is read here too (RetryAfter).
-// This package is the only place where the time package's clock and timers may be used; a test holds
-// that.
+// A Clock is monotonic while the process runs: a step of the machine's wall clock never affects differences between its
+// times. Its times also carry a wall reading, which records keep. RetryAfter reads how long a server asks to wait.
+//
+// No other package may use the clock and timers of package time; a test checks that.
 package clock
 
 import (
@@ -18,12 +17,12 @@ import (
 	"time"
 )
 
-// Clock tells the time at a rate: at rate 1 it is the machine's clock, at rate 8640 a day takes ten
-// seconds. It is safe for concurrent use. The zero value is not usable; see Real and New.
+// Clock is a clock that runs at a rate: at rate 1 it is the machine's clock, at rate 8640 a day takes ten seconds. It
+// is safe for concurrent use. The zero value is not usable; see Real and New.
 type Clock struct {
 	started time.Time // machine time at which the clock was made, with its monotonic reading
-	epoch   time.Time // what the clock said then
-	rate    float64   // clock seconds a machine second
+	epoch   time.Time // the clock's time then
+	rate    float64   // clock seconds per machine second
 }
 
 // Real returns the machine's own clock.
@@ -59,7 +58,7 @@ func (c *Clock) Machine(d time.Duration) time.Duration {
 	return time.Duration(math.Ceil(float64(d) / c.rate))
 }
 
-// Span returns how much of the clock's time passes while the machine's advances by d.
+// Span returns how much of the clock's time passes in d of machine time.
 func (c *Clock) Span(d time.Duration) time.Duration {
 	if c.rate == 1 {
 		return d
@@ -85,6 +84,6 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Deadline returns the machine time d machine seconds from now, as net.Conn.SetDeadline wants it:
-// a server on the network does not run faster because a demo's clock does.
+// Deadline returns the machine time d machine seconds from now, for net.Conn.SetDeadline. It does not depend on the
+// rate: a server on the network does not run faster because a demo's clock does.
 func (c *Clock) Deadline(d time.Duration) time.Time { return time.Now().Add(d) }

@@ -4,5 +4,5 @@ package clock
 
 import "time"
 
-// Processor returns 0: the system does not tell.
+// Processor returns 0, because the system does not report processor time.
 func Processor() time.Duration { return 0 }

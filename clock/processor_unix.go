@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Processor returns the time that this process has spent on processors, its own code and the system's
-// on its behalf, all threads together; 0 where the system does not tell. Unlike Now it stands still while
-// others have the processor, so that a benchmark on a busy machine can count by it.
+// Processor returns the processor time of this process, in all threads, user and system together. It is 0 if the system
+// does not report it. Unlike Now it stands still while other processes run, so a benchmark on a busy machine can use
+// it.
 func Processor() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

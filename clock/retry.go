@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// RetryAfter returns how long after now the Retry-After field of an answer asks to wait, in either of its
-// forms (RFC 9110, 10.2.3): seconds or a date. A date that has passed is 0, an absurd number the longest
-// Duration. A field that is empty, negative or unreadable asks for nothing: ok is false.
+// RetryAfter returns how long after now the Retry-After field of an answer asks to wait, in seconds or as a date (RFC
+// 9110, 10.2.3). A date in the past is 0, a number beyond the range the longest Duration. ok is false if the field is
+// empty, negative or unreadable.
 func RetryAfter(field string, now time.Time) (wait time.Duration, ok bool) {
 	field = strings.TrimSpace(field)
 	if field != "" && strings.Trim(field, "0123456789") == "" {
@@ -23,7 +23,7 @@ func RetryAfter(field string, now time.Time) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// seconds converts a string of decimal digits; what overflows is the longest Duration.
+// seconds converts a string of decimal digits. On overflow it returns the longest Duration.
 func seconds(digits string) time.Duration {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n > math.MaxInt64/int64(time.Second) {

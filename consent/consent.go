@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Use is what somebody may do with a page.
+// Use is a use of a page.
 type Use uint8
 
 // The uses.
@@ -65,28 +65,28 @@ const (
 	License        = "license"
 )
 
-// The bounds of what is kept of one page. What goes beyond is left out.
+// The limits on what is kept for one page. Anything beyond is left out.
 const (
 	MaxSignals = 16
 	MaxValue   = 512 // bytes
 )
 
-// A Signal is something that is said about the use of a page.
+// A Signal is one statement about the use of a page.
 type Signal struct {
 	Source string // one of the constants
 	Name   string // one of the constants
-	Value  string // as it is written, white space folded, at most MaxValue bytes
+	Value  string // as written, with white space folded, at most MaxValue bytes
 }
 
 // String returns the signal as a line: its source, its name, a colon, its value.
 func (s Signal) String() string { return s.Source + " " + s.Name + ": " + s.Value }
 
-// Signals are what is said about the use of one page.
+// Signals are the statements about the use of one page.
 type Signals []Signal
 
-// With returns the signals and one more, unless it says nothing about a use or is there already. A directive of robots
-// that is about no use, such as nofollow, says nothing. What goes beyond the bounds is left out, but never a refusal:
-// of a long value the members that mean something are kept, and the signal takes the place of one that can be spared.
+// With returns the signals and one more, unless it concerns no use or is already present. A robots directive such as
+// nofollow concerns no use. Beyond the limits With leaves signals out, but never a refusal: it cuts a long value to the
+// members that have a meaning, and replaces a signal that is not needed.
 func (s Signals) With(source, name, value string) Signals {
 	more := Signal{source, name, fold(value)}
 	if len(more.Value) > MaxValue {
@@ -102,7 +102,7 @@ func (s Signals) With(source, name, value string) Signals {
 	if s.says() == all.says() {
 		return s
 	}
-	for i := range all { // three uses need three signals at most
+	for i := range all { // three signals suffice for three uses
 		if rest := slices.Delete(slices.Clone(all), i, i+1); rest.says() == all.says() {
 			return rest
 		}
@@ -124,7 +124,7 @@ func fold(value string) string {
 	return strings.Join(strings.FieldsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x85 || r == 0xa0 }), " ")
 }
 
-// cut bounds a value that is too long: to what in it means something for a use, or, where nothing does, to its
+// cut shortens a value that is too long: to the parts that have a meaning for a use or, if there are none, to its
 // beginning.
 func (s Signal) cut() string {
 	if gist := s.gist(); len(gist) > 0 {
@@ -133,13 +133,13 @@ func (s Signal) cut() string {
 	return strings.TrimRight(strings.ToValidUTF8(s.Value[:MaxValue], ""), " ")
 }
 
-// String returns the signals as text, a line each.
+// String returns the signals as text, one per line.
 func (s Signals) String() string {
 	lines := s.Lines()
 	return strings.Join(lines, "\n")
 }
 
-// Lines returns the signals as a line each.
+// Lines returns the signals, each as a line.
 func (s Signals) Lines() []string {
 	lines := make([]string, len(s))
 	for i, signal := range s {
@@ -148,10 +148,10 @@ func (s Signals) Lines() []string {
 	return lines
 }
 
-// Of returns what is said about the use of a page by its site's files and by its answer, each as Parse reads it.
+// Of returns the signals for a page from its site's files and from its answer, both in the form that Parse reads.
 func Of(site, page string) Signals { return append(Parse(site), Parse(page)...) }
 
-// Parse is the inverse of String. It passes over lines that are no signals, and those beyond the bounds.
+// Parse is the inverse of String. It ignores lines that are not signals, and those beyond the limits.
 func Parse(text string) (s Signals) {
 	for line := range strings.Lines(text) {
 		source, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -163,7 +163,7 @@ func Parse(text string) (s Signals) {
 	return s
 }
 
-// known reports whether there are signals of a name.
+// known reports whether name is the name of a signal.
 func known(name string) bool {
 	return slices.Contains([]string{ContentUsage, ContentSignal, TDMReservation, TDMPolicy, Directives, License}, name)
 }
@@ -182,7 +182,7 @@ func (s Signals) Reserved(uses []Use) bool {
 	return slices.ContainsFunc(uses, func(u Use) bool { return s.Verdict(u) == Disallowed })
 }
 
-// Licenses returns the targets of the links of rel=license.
+// Licenses returns the targets of links with rel=license.
 func (s Signals) Licenses() (targets []string) {
 	for _, signal := range s {
 		if signal.Name == License {

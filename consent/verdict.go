@@ -20,14 +20,14 @@ func (s Signal) verdict(u Use) Verdict {
 	return Unsaid
 }
 
-// usageLabels are the categories of the AIPREF vocabulary that are part of a use, those of earlier drafts among them.
+// usageLabels are the categories of the AIPREF vocabulary that belong to each use, including those of earlier drafts.
 var usageLabels = [...][]string{
 	Search:  {"search"},
 	AIInput: {"ai-use", "ai-output"},
 	AITrain: {"train-ai", "train-genai"},
 }
 
-// anyBot is the category of earlier drafts that has all others in it: it holds where they say nothing.
+// anyBot is the category of earlier drafts that includes all others. It applies to a use without a category of its own.
 const anyBot = "bots"
 
 func (s Signal) usage(u Use) Verdict {
@@ -41,7 +41,7 @@ func (s Signal) usage(u Use) Verdict {
 	return stricter(s.said(anyBot), "y", "n")
 }
 
-// stricter returns the strictest of what values say.
+// stricter returns the strictest of the values.
 func stricter(values []string, yes, no string) Verdict {
 	switch {
 	case slices.Contains(values, no):
@@ -52,8 +52,8 @@ func stricter(values []string, yes, no string) Verdict {
 	return Unsaid
 }
 
-// said returns the values that the members of a dictionary with a key have, in lower case and without parameters. What
-// is no member is passed over, so that a fault in one of them does not undo the others.
+// said returns the values of a dictionary's members with a key, in lower case and without parameters. It ignores what
+// is not a member, so that a fault in one member does not affect the others.
 func (s Signal) said(key string) (values []string) {
 	list := s.Value
 	if s.Source == Robots && (strings.HasPrefix(list, "/") || strings.HasPrefix(list, "*")) {
@@ -69,7 +69,7 @@ func (s Signal) said(key string) (values []string) {
 	return values
 }
 
-// mining reads TDMRep: to mine text and data is to use it as input of models, and to train them.
+// mining reads TDMRep: mining text and data means using it as input for models, and training them.
 func (s Signal) mining(u Use) Verdict {
 	switch {
 	case u == Search:
@@ -82,7 +82,7 @@ func (s Signal) mining(u Use) Verdict {
 	return Unsaid
 }
 
-// directives reads robots directives. noimageai is about images: it is kept, and says nothing of a text.
+// directives reads robots directives. noimageai concerns images only: it is kept, and has no effect on a text.
 func (s Signal) directives(u Use) Verdict {
 	for word := range s.words() {
 		switch word {
@@ -99,14 +99,14 @@ func (s Signal) directives(u Use) Verdict {
 	return Unsaid
 }
 
-// speaks reports whether a list of robots directives has one that is about a use.
+// speaks reports whether a list of robots directives has one that concerns a use.
 func (s Signal) speaks() bool { return len(s.gist()) > 0 }
 
-// directives that are about a use.
+// aboutUse are the directives that concern a use.
 var aboutUse = []string{"noindex", "none", "noai", "noimageai"}
 
-// gist returns the members of a list that mean something for a use, each once, and of two that contradict each other
-// the stricter one.
+// gist returns the members of a list that have a meaning for a use, each once. Of two that contradict each other it
+// returns the stricter one.
 func (s Signal) gist() (members []string) {
 	add := func(label, yes, no string) {
 		switch stricter(s.said(label), yes, no) {

@@ -9,7 +9,7 @@ import (
 // Control holds the parameters of a Controller.
 type Control struct {
 	Rule    Rule
-	Most    int     // r: the most fetchers, at least 1
+	Most    int     // r: the maximum number of fetchers, at least 1
 	Queue   int     // K: places of the queue, including those of pages in processing
 	Workers int     // pages processed at the same time; a worker starves while the queue has fewer
 	Gamma   float64 // γ, in pages a second; 0 is a hundred times μ
@@ -19,8 +19,8 @@ type Control struct {
 // wait with as many pages as the worker could have processed. Fetchers are cheap.
 const defaultGamma = 100
 
-// A Controller says how many fetchers a running crawl may have. The crawl tells it of every fetch that begins or
-// ends, every page that a fetch brings, and every page that was processed. From these it measures λ and μ, and moves
+// A Controller decides how many fetchers a running crawl may have. The crawl reports to it the begin and end of every
+// fetch, every page that a fetch brings, and every page that was processed. From these it measures λ and μ, and moves
 // the number along the Plan for them:
 //
 //	Started ─► Fetched (the page is in the queue, or its fetcher waits for a place) ─► Ended
@@ -35,14 +35,14 @@ const defaultGamma = 100
 // workers but one busy, so it is empty when a worker starves. μ is measured while no worker starves: then pages leave
 // at the rate of all workers together.
 //
-// With Auto the number follows the switching curves (see steer), in at most three steps a second, around a balance
-// that is corrected by its results (see lean). With Stable it is the best fixed number. Either grows by half if the
-// queue was empty for long while fetchers were held back: the measured rates are then out of date. Measuring needs a
-// queue that is not always empty. Until enough is measured, any number is allowed while no fetcher waits for a place.
-// So a crawl that is limited by politeness or by its line is never held back.
+// With Auto the number follows the switching curves (see steer), in at most three steps a second, around a balance that
+// is corrected by its results (see lean). With Stable it is the best fixed number. Either grows by half if the queue
+// was empty for long while fetchers were held back: the measured rates are then out of date. Measuring needs a queue
+// that is not always empty. Until enough is measured, any number is allowed while no fetcher waits for a place. So a
+// crawl that is limited by politeness or bandwidth is never held back.
 //
-// A Controller is pure: times are arguments, in seconds from any origin, and must not fall. The zero
-// value is not usable; see NewController. It is not safe for concurrent use.
+// A Controller is pure: times are arguments, in seconds from any origin, and must not fall. The zero value is not
+// usable; see NewController. It is not safe for concurrent use.
 type Controller struct {
 	Control
 	allowed int
@@ -67,8 +67,8 @@ type Controller struct {
 	service float64 // μ, 0 if not known
 }
 
-// NewController returns the controller of a crawl that begins at now. It fails if Most or Workers is not positive, if
-// Queue is less than Workers+1, or if γ is negative or not finite.
+// NewController returns the controller of a crawl that begins at now. It returns an error if Most or Workers is not
+// positive, if Queue is less than Workers+1, or if γ is negative or not finite.
 func NewController(c Control, now float64) (*Controller, error) {
 	switch {
 	case c.Most < 1:
@@ -105,7 +105,7 @@ func (c *Controller) Allowed() int {
 	return c.allowed
 }
 
-// Started tells of a fetch that begins.
+// Started reports a fetch that begins.
 func (c *Controller) Started(now float64) {
 	c.advance(now)
 	c.active++
@@ -117,13 +117,13 @@ func (c *Controller) Room() int { return max(0, c.Allowed()-c.waiting()) }
 // waiting is the number of fetchers that hold a page and wait for a place in the queue.
 func (c *Controller) waiting() int { return max(0, c.inside-c.Queue) }
 
-// Ended tells of a fetch that is over without a page.
+// Ended reports a fetch that is over without a page.
 func (c *Controller) Ended(now float64) {
 	c.advance(now)
 	c.active--
 }
 
-// Fetched tells of a page that a fetch has brought. It reports whether the fetch is over: while the queue is full, the
+// Fetched reports a page that a fetch has brought. It returns whether the fetch is over: while the queue is full, the
 // fetcher waits with its page, and stays active.
 func (c *Controller) Fetched(now float64) (over bool) {
 	c.advance(now)
@@ -136,7 +136,7 @@ func (c *Controller) Fetched(now float64) (over bool) {
 	return over
 }
 
-// Processed tells of a page that has left the queue. It reports whether this ends a fetch: a waiting fetcher gets the
+// Processed reports a page that has left the queue. It returns whether this ends a fetch: a waiting fetcher gets the
 // place for its page.
 func (c *Controller) Processed(now float64) (over bool) {
 	c.advance(now)
@@ -230,8 +230,8 @@ func (c *Controller) advance(now float64) {
 	}
 }
 
-// Measure adds the counts since the last call. Call it about once a second. It returns the model of the measured
-// rates. wanted says that they have drifted too far from those of the plan: give a new plan to Adopt.
+// Measure adds the counts since the last call. Call it about once a second. It returns the model of the measured rates.
+// wanted means that they have drifted too far from those of the plan: pass a new plan to Adopt.
 func (c *Controller) Measure(now float64) (m Model, wanted bool) {
 	c.advance(now)
 	c.total.add(&c.window, 1)
@@ -309,7 +309,7 @@ func (c *Controller) reopen() {
 	}
 }
 
-// Adopt takes a plan, which Model.Plan has made of what Measure returned, for at most Most fetchers.
+// Adopt sets the plan. Model.Plan must have made it from what Measure returned, for at most Most fetchers.
 func (c *Controller) Adopt(p Plan) {
 	c.plan, c.planned, c.rest = &p, c.at, nil
 	switch {

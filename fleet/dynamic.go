@@ -13,7 +13,7 @@ type Dynamic struct {
 	Starvation float64 // share of time in which the queue is empty
 	Loss       float64 // pages lost per unit time because the queue is full
 	MeanActive float64 // N̄, the long-run average number active
-	// MinActive and MaxActive are the least and the most fetchers that are active again and again,
+	// MinActive and MaxActive are the least and the greatest number of fetchers that are active again and again,
 	// however seldom.
 	MinActive, MaxActive int
 	// MostAtEmpty is r_max, the largest number active at which a departure that empties the queue
@@ -40,11 +40,11 @@ const (
 	maxAvailable = 1_000_000
 )
 
-// Dynamic returns the optimal policy for n available fetchers, or for any number if n is 0, by policy
-// iteration. The answer is exact except for rounding; Gap proves it. A round takes time proportional to
-// K·N·min(K,N)², and there are some 4 to 8.
+// Dynamic returns the optimal policy for n available fetchers, or for any number if n is 0, by policy iteration. The
+// answer is exact except for rounding; Gap proves it. A round takes time proportional to K·N·min(K,N)², and there are
+// about 4 to 8.
 //
-// It fails if the model is invalid, if n is negative or above a million, or, with ErrTooLarge, if the
+// It returns an error if the model is invalid, if n is negative or above a million, or, with ErrTooLarge, if the
 // problem would take more than half a minute or half a gigabyte.
 func (m Model) Dynamic(n int) (Dynamic, error) {
 	return m.dynamic(n, process.iterate)

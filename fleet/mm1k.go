@@ -53,15 +53,14 @@ func langevin(z float64) float64 {
 	return sum * z
 }
 
-// OptimalLoad returns ρ(γ,K), the load at which the cost (1.4) of an M/M/1/K queue is least; by
-// Lemma 1 there is one. The model's arrival rate plays no part. It is below, at or above 1 as γ is
-// below, at or above γ(K) = μ(K+2)/K, grows with γ (Proposition 2) and tends to 1 as K grows
-// (Proposition 4).
+// OptimalLoad returns ρ(γ,K), the load at which the cost (1.4) of an M/M/1/K queue is least; by Lemma 1 there is one.
+// The model's arrival rate plays no part. It is below, at or above 1 as γ is below, at or above γ(K) = μ(K+2)/K, grows
+// with γ (Proposition 2) and tends to 1 as K grows (Proposition 4).
 //
-// Equation (1.7) has a double root at 1 for every γ, so it is not solved. The derivative of (1.4) has
-// the sign of μρ^(K+1) (K+1−E[X]) − γE[X], which has one root; it is bisected in ln ρ.
+// Equation (1.7) has a double root at 1 for every γ, so it is not solved. The derivative of (1.4) has the sign of
+// μρ^(K+1) (K+1−E[X]) − γE[X], which has one root; it is bisected in ln ρ.
 //
-// It fails if the model is invalid.
+// It returns an error if the model is invalid.
 func (m Model) OptimalLoad() (float64, error) {
 	if err := m.Validate(); err != nil {
 		return 0, err

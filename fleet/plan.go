@@ -13,9 +13,9 @@ type Plan struct {
 // to 8, which take some 50 ms in all.
 const maxPlanWork = 4e6
 
-// Plan returns the plan for at most that many fetchers, at least 1. Unlike Dynamic it always answers within a small
-// part of a second. If the queue and the fleet are too large for that, the plan has no switching curves. The best
-// fixed number is then close to the optimum (Proposition 4). It fails if the model is invalid.
+// Plan returns the plan for at most most fetchers, at least 1. Unlike Dynamic it always answers within a fraction of a
+// second. If the queue and the fleet are too large for that, the plan has no switching curves. The best fixed number is
+// then close to the optimum (Proposition 4). Plan returns an error if the model is invalid.
 func (m Model) Plan(most int) (Plan, error) {
 	if most < 1 {
 		return Plan{}, fmt.Errorf("fleet: at most %d fetchers: want 1 or more", most)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// A Rule says how many fetchers a crawl runs. A positive Rule is a fixed number.
+// A Rule determines how many fetchers a crawl runs. A positive Rule is a fixed number.
 type Rule int
 
 // The rules that compute the number.

@@ -26,8 +26,8 @@ func Exponential() Service { return Service{} }
 // Deterministic returns the distribution of a fixed service time.
 func Deterministic() Service { return Service{[]branch{{1, 1, math.Inf(1)}}} }
 
-// Erlang returns the distribution of a sum of so many exponential stages, with squared coefficient of
-// variation 1/stages. It fails unless stages is 1 or more.
+// Erlang returns the distribution of a sum of so many exponential stages, with squared coefficient of variation
+// 1/stages. It returns an error unless stages is 1 or more.
 func Erlang(stages int) (Service, error) {
 	if stages < 1 {
 		return Service{}, fmt.Errorf("fleet: erlang service of %d stages: want 1 or more", stages)
@@ -38,9 +38,9 @@ func Erlang(stages int) (Service, error) {
 	return Service{[]branch{{1, 1, float64(stages)}}}, nil
 }
 
-// Hyperexponential returns the mixture of two exponential distributions with that squared coefficient
-// of variation and balanced means: each branch makes up half of the work. It fails unless variation is
-// from 1, which is the exponential distribution, to 1e6.
+// Hyperexponential returns the mixture of two exponential distributions with that squared coefficient of variation and
+// balanced means: each branch makes up half of the work. It returns an error unless variation is from 1, which is the
+// exponential distribution, to 1e6.
 func Hyperexponential(variation float64) (Service, error) {
 	if !(variation >= 1 && variation <= 1e6) {
 		return Service{}, fmt.Errorf("fleet: hyperexponential service of squared variation %v: want 1 to 1e6", variation)
@@ -58,8 +58,8 @@ const maxDistinct = 10_000
 
 // Empirical returns the distribution of measured service times, each with the same probability, and their mean in the
 // samples' own unit. If there are more than 10,000 samples, neighbours in size form 10,000 equal groups, each at its
-// mean: the mean stays the same, and the variance falls by the variance within the groups. It fails if there is no
-// sample, if one is negative, infinite or NaN, or if all are 0. O(n log n).
+// mean: the mean stays the same, and the variance falls by the variance within the groups. Empirical returns an error
+// if there is no sample, if one is negative, infinite or NaN, or if all are 0. O(n log n).
 func Empirical(samples []float64) (service Service, mean float64, err error) {
 	var sum float64
 	for i, x := range samples {

@@ -17,13 +17,12 @@ type Static struct {
 // maxFetchers is the most fetchers that Fixed takes: all integers up to it are exact in float64.
 const maxFetchers = 1 << 53
 
-// Fixed returns the long-run cost of n fetchers that are always active, for that distribution of
-// service times, with its mean 1/μ. With exponential service it is the closed form of (1.3) and
-// (1.4), good to twelve digits for every load and any probability above 1e-300; else the embedded
-// chain of the M/G/1/K queue, O(K²) at most.
+// Fixed returns the long-run cost of n fetchers that are always active, for that distribution of service times, with
+// its mean 1/μ. With exponential service it is the closed form of (1.3) and (1.4), good to twelve digits for every load
+// and any probability above 1e-300; else the embedded chain of the M/G/1/K queue, O(K²) at most.
 //
-// It fails if the model is invalid, if n is below 1 or above 2⁵³, or, with ErrTooLarge, if a queue
-// of other than exponential service is longer than 20,000.
+// It returns an error if the model is invalid, if n is below 1 or above 2⁵³, or, with ErrTooLarge, if a queue of other
+// than exponential service is longer than 20,000.
 func (m Model) Fixed(n int, service Service) (Static, error) {
 	if err := m.Validate(); err != nil {
 		return Static{}, err
@@ -74,9 +73,9 @@ func (s Static) better(t Static) bool {
 
 // Best returns the number of fetchers N(γ,K) whose fixed cost is least, at least 1, and its cost; among numbers that
 // cost the same to within 1e-12 the smallest. With exponential service it is Proposition 1: the better of ρ(γ,K)μ/λ
-// rounded down and rounded up, O(1). Else it is found by branch and bound, which does not assume a single minimum.
+// rounded down and rounded up, O(1). Otherwise it is found by branch and bound, which does not assume a single minimum.
 //
-// It fails if the model is invalid, or, with ErrTooLarge, if a general service would take too long.
+// It returns an error if the model is invalid, or, with ErrTooLarge, if a general service would take too long.
 func (m Model) Best(service Service) (Static, error) {
 	if err := m.Validate(); err != nil {
 		return Static{}, err

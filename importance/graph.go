@@ -5,11 +5,10 @@ import (
 	"math"
 )
 
-// MaxLinks is the most links of a Graph, whose numbers have 32 bits. It has at most MaxLinks-1 pages.
+// MaxLinks is the maximum number of links in a Graph, whose numbers have 32 bits. A Graph has at most MaxLinks-1 pages.
 const MaxLinks = math.MaxUint32
 
-// Graph is a directed graph of pages, numbered from 0. It does not change; reading it is safe for
-// concurrent use.
+// Graph is a directed graph of pages, numbered from 0. It is immutable and safe for concurrent use.
 type Graph struct {
 	start   []uint32 // where each page's links begin in targets; then the end
 	targets []uint32
@@ -21,13 +20,13 @@ func (g *Graph) Pages() int { return len(g.start) - 1 }
 // Links returns the number of links.
 func (g *Graph) Links() int { return len(g.targets) }
 
-// Out returns the pages that page links to, in the order in which they were added. It must not be
-// changed. O(1).
+// Out returns the pages that page links to, in the order in which they were added. The caller must not change the
+// result. O(1).
 func (g *Graph) Out(page uint32) []uint32 {
 	return g.targets[g.start[page]:g.start[page+1]:g.start[page+1]]
 }
 
-// InDegrees returns how many links lead to each page. O(pages + links).
+// InDegrees returns the number of links to each page. O(pages + links).
 func (g *Graph) InDegrees() []uint32 {
 	degrees := make([]uint32, g.Pages())
 	for _, target := range g.targets {
@@ -36,8 +35,8 @@ func (g *Graph) InDegrees() []uint32 {
 	return degrees
 }
 
-// Transpose returns the graph with all links turned round; the links of a page are in the order of
-// where they come from. O(pages + links).
+// Transpose returns the graph with all links reversed. The links of a page are sorted by the page that they come from.
+// O(pages + links).
 func (g *Graph) Transpose() *Graph {
 	turned := &Graph{start: make([]uint32, len(g.start)), targets: make([]uint32, len(g.targets))}
 	next := turned.start[1:]
@@ -58,20 +57,20 @@ func (g *Graph) Transpose() *Graph {
 	return turned
 }
 
-// Builder makes a Graph. The zero value is ready.
+// Builder builds a Graph. The zero value is ready to use.
 type Builder struct {
 	start   []uint32
 	targets []uint32
 	highest uint32 // target
 }
 
-// Grow makes room for this many more pages and links, so that adding them is cheaper.
+// Grow reserves room for this many more pages and links, which makes adding them cheaper.
 func (b *Builder) Grow(pages, links int) {
 	b.start = append(make([]uint32, 0, pages+1), b.start...)
 	b.targets = append(make([]uint32, 0, links), b.targets...)
 }
 
-// Add adds the next page, with its links, which may lead to pages not yet added. It fails if there
+// Add adds the next page, with its links, which may lead to pages that are added later. It returns an error if there
 // would be more than MaxLinks links or pages.
 func (b *Builder) Add(targets []uint32) error {
 	if len(b.targets)+len(targets) > MaxLinks || len(b.start) >= MaxLinks {
@@ -85,8 +84,8 @@ func (b *Builder) Add(targets []uint32) error {
 	return nil
 }
 
-// Graph returns the graph of all pages added, and leaves the Builder empty. It fails if a link leads to
-// a page that was not added.
+// Graph returns the graph of all added pages and leaves the Builder empty. It returns an error if a link leads to a
+// page that was not added.
 func (b *Builder) Graph() (*Graph, error) {
 	if len(b.targets) > 0 && int(b.highest) >= len(b.start) {
 		return nil, fmt.Errorf("importance: a link to page %d of %d, numbered from 0", b.highest, len(b.start))

@@ -8,18 +8,18 @@ import (
 	"sync/atomic"
 )
 
-// Damping is the probability with which the surfer of PageRank follows a link.
+// Damping is the probability with which PageRank's surfer follows a link.
 const Damping = 0.85
 
-// Ranker computes the PageRank of one graph. It takes 4 bytes a link and 8 a page, and 24 more a page while it
-// computes ranks. It does not change, and is safe for concurrent use.
+// Ranker computes the PageRank of one graph. It takes 4 bytes per link and 8 per page, and 24 more per page while it
+// computes ranks. It is immutable and safe for concurrent use.
 type Ranker struct {
-	in  *Graph   // the links turned round, each once and none from a page to itself
-	out []uint32 // how many of these each page has
+	in  *Graph   // the transposed graph, without repeated links and links from a page to itself
+	out []uint32 // out-degree of each page in it
 }
 
-// NewRanker returns a Ranker for g, which it does not keep. Repeats of a page's links count once, links
-// of a page to itself not at all. O(pages + links).
+// NewRanker returns a Ranker for g. It does not keep g. Repeated links of a page count once; links from a page to
+// itself do not count. O(pages + links).
 func NewRanker(g *Graph) *Ranker {
 	r := &Ranker{in: g.Transpose(), out: make([]uint32, g.Pages())}
 	r.in.simplify()
@@ -48,8 +48,9 @@ func (g *Graph) simplify() {
 	g.targets = g.targets[:kept]
 }
 
-// Rerank computes the ranks of a graph that has grown since before was computed. Before has a rank for each page or
-// for the first ones, or is nil. A dozen iterations are enough, as they start from before. Workers as in RankOptions.
+// Rerank computes the ranks of a graph that has grown since before was computed. before has a rank for each page, or
+// for the first ones, or is nil. A dozen iterations are enough, because they start from before. workers is
+// RankOptions.Workers.
 func Rerank(g *Graph, before []float64, workers int) ([]float64, error) {
 	if len(before) == 0 {
 		before = nil
@@ -58,27 +59,27 @@ func Rerank(g *Graph, before []float64, workers int) ([]float64, error) {
 	return ranks.Of, err
 }
 
-// RankOptions say how ranks are computed. The zero value is the textbook's PageRank.
+// RankOptions configure the computation of ranks. The zero value is the textbook's PageRank.
 type RankOptions struct {
 	Damping    float64   // 0 is Damping
-	Teleport   []float64 // weights of the pages that a surfer goes to without following a link; nil: all equal
-	Start      []float64 // ranks to start from, such as those of a smaller graph; pages beyond begin at 0
-	Tolerance  float64   // stop when the sum of all changes is less; 0 is 1e-9
-	Iterations int       // the most; 0 is 200
-	Workers    int       // 0 is one a processor
+	Teleport   []float64 // weights of the pages in the teleport vector; nil: all equal
+	Start      []float64 // ranks to start from, such as those of a smaller graph; missing pages start at 0
+	Tolerance  float64   // stop when the sum of all changes is less; 0: 1e-9
+	Iterations int       // maximum; 0: 200
+	Workers    int       // 0: one per processor
 }
 
-// Ranks are importances of pages, which sum to 1, and how they were found.
+// Ranks are the ranks of pages, which sum to 1, and how they were computed.
 type Ranks struct {
 	Of         []float64 // by page
 	Iterations int
 	Change     float64 // sum of all pages' changes in the last iteration
 }
 
-// Rank computes PageRank by power iteration: with the damping's probability the surfer on a page follows one of its
-// links, else the teleport vector; from a dangling page always the teleport vector. The order of the sums does not
-// depend on the number of workers, so the ranks are the same to the last bit. A graph without pages has no ranks. It
-// fails if an option is out of its range. O(pages + links) an iteration.
+// Rank computes PageRank by power iteration. With probability Damping the surfer follows one of the page's links, else
+// the teleport vector; from a page without links it always follows the teleport vector. The order of the sums does not
+// depend on the number of workers, so the ranks are the same to the last bit. A graph without pages has no ranks. Rank
+// returns an error if an option is out of range. O(pages + links) per iteration.
 func (r *Ranker) Rank(o RankOptions) (Ranks, error) {
 	if err := o.settle(r.in.Pages()); err != nil {
 		return Ranks{}, err
@@ -128,7 +129,7 @@ func (o *RankOptions) settle(pages int) error {
 	return checkWeights("rank to start from", o.Start)
 }
 
-// checkWeights returns an error unless there are no weights, or none is negative and one is positive.
+// checkWeights returns an error if a weight is negative or all are 0. No weights are valid.
 func checkWeights(what string, weights []float64) error {
 	sum := 0.0
 	for page, w := range weights {
@@ -143,7 +144,7 @@ func checkWeights(what string, weights []float64) error {
 	return nil
 }
 
-// blockPages is how many pages a worker takes at a time.
+// blockPages is the number of pages that a worker processes at a time.
 const blockPages = 1 << 13
 
 // iteration is a computation under way.
@@ -179,7 +180,7 @@ func newIteration(r *Ranker, o RankOptions) *iteration {
 	return s
 }
 
-// teleport returns the probability with which a surfer who follows no link goes to a page.
+// teleport returns the probability that the teleport vector leads to a page.
 func (s *iteration) teleport(page int) float64 {
 	if s.o.Teleport == nil {
 		return s.teleportUnit

@@ -7,8 +7,8 @@ import (
 // recent remembers the links offered recently, with their depth and, if wanted, their cash.
 type recent struct {
 	policy *SetClock
-	lowest []uint16       // depth of what each slot holds
-	purses []weburl.Purse // of what each slot holds; nil: without cash
+	lowest []uint16       // depth of the link in each slot
+	purses []weburl.Purse // purse of the link in each slot; nil: without cash
 
 	recalled map[weburl.Fingerprint]float32 // cash of URLs from before this run, until they are offered
 }
@@ -23,15 +23,15 @@ func newRecent(entries int, cash bool) recent {
 	return r
 }
 
-// recall notes the cash that a URL has from before this run, if there is room in the cache.
+// recall stores the cash that a URL has from before this run, if there is room in the cache.
 func (r *recent) recall(fp weburl.Fingerprint, cash float64) {
 	if r.purses != nil && len(r.recalled) < len(r.purses) {
 		r.recalled[fp] = float32(cash)
 	}
 }
 
-// note notes a link, by its second hash. settled says that the URL was offered recently at no greater depth, and so
-// is known. It also returns the cash to hand on now: the link's own, more or none. O(1).
+// note records a link, by its second hash. settled means that the URL was offered recently at no greater depth, and so
+// is known. note also returns the cash to pass on now: the link's own, more or none. O(1).
 func (r *recent) note(second weburl.Fingerprint, link *weburl.Link) (settled bool, lot float64) {
 	slot, hit := r.policy.Touch(second)
 	lowest := &r.lowest[slot]

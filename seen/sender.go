@@ -19,7 +19,7 @@ type Sender struct{ recent recent }
 // entry takes 10 bytes, with cash 18.
 func NewSender(entries int, cash bool) *Sender { return &Sender{newRecent(entries, cash)} }
 
-// Offer appends to dst those of the links that are to be sent. O(1) a link.
+// Offer appends to dst the links that must be sent. O(1) per link.
 func (s *Sender) Offer(dst, links []weburl.Link) []weburl.Link {
 	for _, link := range links {
 		settled, lot := s.recent.note(link.Fingerprint, &link)

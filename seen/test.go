@@ -17,11 +17,11 @@ import (
 	"freshet/weburl"
 )
 
-// ErrFull says that the buffer has no room for a batch: Drain, then offer it again.
+// ErrFull means that the buffer has no room for a batch. Drain, then offer the batch again.
 var ErrFull = errors.New("seen: buffer is full")
 
-// ErrDamaged says that the set on disk is not as it was written, and where. Rebuild it, or close the Test and open it
-// again; it is then Lost.
+// ErrDamaged means that the set on disk is not as it was written. The error names the place. Rebuild the set, or close
+// the Test and open it again; it is then Lost.
 var ErrDamaged = disk.ErrDamaged
 
 // Mark is a record of the store: everything up to it, in that partition, has been offered. Records
@@ -31,22 +31,22 @@ type Mark struct {
 	Record    uint64
 }
 
-// Verdict is what the test says of one link.
+// Verdict is the test's answer for one link.
 type Verdict struct {
-	// Link is the link as it was first offered since the last Drain, except for four fields. Depth is the lowest of
-	// all offers since then. Hops is the lowest and LastMod the latest of the offers that the cache did not drop.
-	// Cash is to be added to the URL's own, see Options.Cash.
+	// Link is the link as it was first offered since the last Drain, except for four fields. Depth is the lowest of all
+	// offers since then. Hops is the lowest and LastMod the latest of the offers that the cache did not drop. Cash must
+	// be added to the URL's own, see Options.Cash.
 	Link weburl.Link
 
-	// New says that the URL was not known. For a known URL, Link has what the offers add.
+	// New means that the URL was not known. For a known URL, Link has what the offers add.
 	New bool
 }
 
-// Options say how a Test works. A zero field stands for its default.
+// Options configure a Test. A zero field means its default.
 type Options struct {
-	FS           vfs.FS // where the set lives; default the machine's file system
+	FS           vfs.FS // file system of the set; default: the machine's
 	CacheEntries int    // slots of the cache; default 65536
-	BufferLinks  int    // links that may wait for a Drain; default see Room
+	BufferLinks  int    // maximum links that wait for a Drain; default see Room
 	// bytes of these links; default 256 times Room, twice the usual size
 	BufferBytes int64
 	DrainLinks  int           // links in doubt that make a Drain due, if few offers join; default half of Room
@@ -91,8 +91,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Room returns how many links may wait for a Drain when this many URLs are known: BufferLinks or, by default, one for
-// each 400 URLs, but 131,072 at least and 4 million at most.
+// Room returns the maximum number of links that wait for a Drain when this many URLs are known: BufferLinks or, by
+// default, one for each 400 URLs, from 131,072 to 4 million.
 func (o Options) Room(known int64) int {
 	return cmp.Or(o.BufferLinks, int(min(max(known/knownPerLink, leastRoom), mostRoom)))
 }
@@ -132,12 +132,12 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Test is the URL-seen test. One goroutine may Offer while another calls the other methods; Offer
-// never waits for the others' disk access.
+// Test is the URL-seen test. One goroutine may Offer while another calls the other methods; Offer never waits for the
+// others' disk access.
 //
-// Its memory is the cache (some 10 bytes an entry), two buffers of as many links as Options.Room says, in
-// Options.BufferBytes each, and the set's (see package disk): in all some 30 MB and 1.3 bytes a known URL; 1.7 bytes
-// where more than 50 million are known. On disk a known URL takes some 7.3 bytes.
+// Its memory is the cache (about 10 bytes per entry), two buffers of Options.Room links in Options.BufferBytes each,
+// and the set's memory (see package disk). Together they take about 30 MB and 1.3 bytes per known URL, or 1.7 bytes
+// with more than 50 million. On disk a known URL takes about 7.3 bytes.
 type Test struct {
 	opt  Options
 	lost bool
@@ -179,9 +179,9 @@ func Open(dir string, opt Options) (*Test, error) {
 // Unless the store is empty too, Rebuild before the first Offer.
 func (t *Test) Lost() bool { return t.lost }
 
-// Offer hands over the links of the record at mark; the records of a partition come in order. It takes all or none:
-// after ErrFull, Drain and offer the same links again. It takes a batch larger than the whole buffer if nothing else
-// waits. Links may repeat within the batch; their fingerprints must be set. O(1) a link.
+// Offer offers the links of the record at mark; the records of a partition must come in order. It accepts all or none:
+// after ErrFull, Drain and offer the same links again. It accepts a batch larger than the whole buffer if nothing else
+// waits. Links may repeat within the batch; their fingerprints must be set. O(1) per link.
 func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
@@ -207,10 +207,10 @@ func (t *Test) Offer(mark Mark, links []weburl.Link, now time.Time) error {
 	return nil
 }
 
-// Recall tells the cash that a URL has from before this run: from an earlier run, or as a seed. Further cash is held
+// Recall sets the cash that a URL has from before this run: from an earlier run, or as a seed. Further cash is held
 // back until it is as much. Otherwise the first link to each known URL after a restart would give a verdict. Call it
 // before the URL is offered. If there are more URLs than cache entries, it remembers the first ones. Without
-// Options.Cash it does nothing. O(1), and some 20 bytes for a URL until it is offered.
+// Options.Cash it does nothing. O(1), and about 20 bytes per URL until it is offered.
 func (t *Test) Recall(fp weburl.Fingerprint, cash float64) {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()
@@ -323,7 +323,7 @@ func (t *Test) Keep() error {
 	return nil
 }
 
-// Held returns how many bytes the cache and both buffers take, as if the other buffer were as full as the active one.
+// Held returns the memory of the cache and both buffers, as if the other buffer were as full as the active one.
 func (t *Test) Held() int64 {
 	t.waiting.Lock()
 	defer t.waiting.Unlock()

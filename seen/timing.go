@@ -9,8 +9,8 @@ const (
 	LookEvery   = 50 * time.Millisecond
 )
 
-// Timing says when waiting links are decided. Usually many are decided together: then drains take a small part of the
-// time, and a URL's cash is handed on once. They are decided soon if a fetcher has nothing to do. Timing ignores
+// Timing decides when waiting links are decided. Usually many are decided together: then drains take a small part of
+// the time, and a URL's cash is passed on once. They are decided soon if a fetcher has nothing to do. Timing ignores
 // other reasons that a crawl may have, and has no clock. The zero value is for a crawl whose fetchers are busy.
 type Timing struct {
 	starved bool             // no page may be fetched now
@@ -19,13 +19,13 @@ type Timing struct {
 	took    [2]time.Duration // the last two
 }
 
-// Waiting are links that wait for a drain. *Test has them.
+// Waiting are links that wait for a drain; *Test implements it.
 type Waiting interface {
 	// Due reports whether there are many, or one has waited for a set time and for wait.
 	Due(now time.Time, wait time.Duration) bool
 }
 
-// Asked notes the answer to an idle fetcher: whether there is a page for it, and whether any is queued.
+// Asked records the answer to an idle fetcher: whether there is a page for it, and whether any is queued.
 func (t *Timing) Asked(found, queued bool) {
 	t.starved = !found
 	t.hungry = !found && !queued
@@ -45,8 +45,8 @@ func (t *Timing) Due(links Waiting, now time.Time) bool {
 	return t.hungry || links.Due(now, rest)
 }
 
-// Began notes that a drain begins, Ended that it ends.
+// Began records that a drain begins.
 func (t *Timing) Began(now time.Time) { t.began = now }
 
-// Ended is called after Began.
+// Ended records that the drain of the last Began has ended.
 func (t *Timing) Ended(now time.Time) { t.took = [2]time.Duration{t.took[1], now.Sub(t.began)} }

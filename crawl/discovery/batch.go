@@ -11,15 +11,15 @@ import (
 	"freshet/weburl"
 )
 
-// batch gathers what one Settle finds.
+// batch collects what one Settle finds.
 type batch struct {
 	finder *Finder
-	open   []*store.Discovered // the record being filled, a partition
+	open   []*store.Discovered // the record being filled, by partition
 	now    time.Time
 	found  Found
 }
 
-// record returns the record of a partition that has room.
+// record returns a record of a partition that has room.
 func (b *batch) record(p weburl.Partition) *store.Discovered {
 	if r := b.open[p]; r != nil && len(r.New) < newPerRecord && len(r.Repeats) < newPerRecord {
 		return r
@@ -29,7 +29,7 @@ func (b *batch) record(p weburl.Partition) *store.Discovered {
 	return b.open[p]
 }
 
-// repeat takes a further link to a known page.
+// repeat adds a further link to a known page.
 func (b *batch) repeat(link weburl.Link) {
 	f := b.finder
 	p := f.rows.Home(link.URL.Site())
@@ -42,7 +42,7 @@ func (b *batch) repeat(link weburl.Link) {
 		Cash: link.Cash, Order: frontier.PageOrder(f.ordering, link)})
 }
 
-// page takes a link to a page that was not known, if the guards of its site let it in.
+// page adds a new page, if the guards of its site admit it.
 func (b *batch) page(link weburl.Link) error {
 	f := b.finder
 	site := link.URL.Site()
@@ -65,7 +65,7 @@ func (b *batch) page(link weburl.Link) error {
 	return nil
 }
 
-// sizeOf returns how many pages of a site are known, those of this batch included.
+// sizeOf returns how many pages of a site are known, including those of this batch.
 func (b *batch) sizeOf(site weburl.Site) (int, error) {
 	f := b.finder
 	if size, ok := f.siteSize[site]; ok {
@@ -82,7 +82,7 @@ func (b *batch) sizeOf(site weburl.Site) (int, error) {
 	return int(row.Pages), nil
 }
 
-// note appends records that move a consumer's marks on, where they have moved.
+// note appends records of a consumer's marks that have advanced.
 func (b *batch) note(consumer string, marks []seen.Mark, noted []uint64) {
 	for _, mark := range marks {
 		if mark.Record > noted[mark.Partition] {
@@ -93,8 +93,9 @@ func (b *batch) note(consumer string, marks []seen.Mark, noted []uint64) {
 	}
 }
 
-// noteNothingKept appends seenConsumer's first mark of partitions whose links are decided for the first
-// time: records go when all consumers that there are have passed them.
+// noteNothingKept appends seenConsumer's first mark for partitions whose links are decided for the first time. Without
+// it the store would delete records that the seen set still needs: it deletes those that all existing marks have
+// passed.
 func (b *batch) noteNothingKept(decided []seen.Mark) {
 	f := b.finder
 	for _, mark := range decided {

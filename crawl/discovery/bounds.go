@@ -12,31 +12,31 @@ import (
 	"freshet/weburl"
 )
 
-// Limits bound what is discovered of a site. In what an operator says of some sites, 0 says nothing.
+// Limits are limits on the discovery of a site. In a rule for some sites, 0 sets nothing.
 type Limits struct {
-	Depth int   // links from a seed; 0: any
-	Pages int64 // known; 0: any
+	Depth int   // links from a seed; 0: no limit
+	Pages int64 // known pages; 0: no limit
 }
 
-// SiteLimits are those of the sites that a pattern matches.
+// SiteLimits are the limits for the sites that a pattern matches.
 type SiteLimits struct {
 	Match frontier.Pattern
 	Limits
 }
 
-// Bounds say what belongs to a crawl.
+// Bounds define which URLs belong to a crawl.
 type Bounds struct {
 	Name   string // of the scope
 	Scope  frontier.Scope
 	URLs   frontier.Rules
 	Limits Limits
-	// Requisites are those that belong to the crawl.
+	// Requisites are the requisites that belong to the crawl.
 	Requisites frontier.Requisites
-	Sites      []SiteLimits             // what an operator says of some sites
-	Of         func(weburl.Site) Limits // looks up Sites, of which the later ones count
+	Sites      []SiteLimits             // for some sites
+	Of         func(weburl.Site) Limits // finds the limits for a site in Sites; later ones win
 }
 
-// Guard returns the limits on what is discovered of a site.
+// Guard returns the guard for a site's new pages.
 func (b *Bounds) Guard(site weburl.Site) frontier.Guard {
 	limits, said := b.Limits, b.Of(site)
 	if said.Depth > 0 {
@@ -51,8 +51,8 @@ func (b *Bounds) Guard(site weburl.Site) frontier.Guard {
 	return guard
 }
 
-// AdmitURL reports whether a URL belongs to the crawl, wherever a link of that relation to it is found, and if not,
-// why.
+// AdmitURL reports whether a URL belongs to the crawl, and if not, why. It assumes a link of that relation, wherever it
+// was found.
 func (b *Bounds) AdmitURL(u weburl.URL, rel weburl.Rel) (reason frontier.Reason, ok bool) {
 	if rel == weburl.RelEmbed {
 		return b.URLs.AdmitRequisite(b.Requisites, b.Scope, u)
@@ -60,8 +60,8 @@ func (b *Bounds) AdmitURL(u weburl.URL, rel weburl.Rel) (reason frontier.Reason,
 	return b.URLs.Admit(b.Scope, u)
 }
 
-// admitLink reports whether a link may make a page, as far as that shows before the seen test. A seed widens the
-// scope, unless a pattern refuses it: nothing is stored of that, and a restart would not know.
+// admitLink reports whether a link may make a page, as far as that is known before the seen test. A seed widens the
+// scope, unless a pattern refuses it: a refused seed is not stored, so a restart would not know it.
 func (b *Bounds) admitLink(link weburl.Link) (reason frontier.Reason, ok bool) {
 	if reason, ok = b.Guard(link.URL.Site()).AdmitWay(link); !ok {
 		return reason, false
@@ -75,8 +75,8 @@ func (b *Bounds) admitLink(link weburl.Link) (reason frontier.Reason, ok bool) {
 	return b.AdmitURL(link.URL, link.Rel)
 }
 
-// Admits reports whether a page that is known belongs to the crawl, and if not, why. What an operator has given, a
-// seed or an import, belongs to it unless a pattern says otherwise.
+// Admits reports whether a known page belongs to the crawl, and if not, why. A seed or an imported page belongs to it
+// unless a pattern excludes it.
 func (b *Bounds) Admits(page store.Page) (reason frontier.Reason, ok bool) {
 	if page.Seed || page.Rel == weburl.RelNone || page.Rel == weburl.RelSeed {
 		reason, refused := b.URLs.Refuse(page.URL)
@@ -89,8 +89,8 @@ func (b *Bounds) Admits(page store.Page) (reason frontier.Reason, ok bool) {
 	return b.AdmitURL(page.URL, page.Rel)
 }
 
-// Digest returns a number that tells bounds apart, never 0. It is stored, and must not change from one version of
-// the program to the next.
+// Digest returns a hash of the bounds, never 0. It is stored, so it must not change from one version of the program to
+// the next.
 func (b *Bounds) Digest() uint64 {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %x %x %x %d %d", b.Name, b.Scope.Digest(), b.URLs.Include.Digest(), b.URLs.Exclude.Digest(),
@@ -116,9 +116,9 @@ func Outside(page store.Page) bool {
 	return false
 }
 
-// Readmit returns what becomes of a page of partition p now that the bounds are others: a store.Refused that takes
-// it out of its queue because it is outside, a store.Planned that makes it due because it was refused for that
-// and is inside; nil if it stays where it is.
+// Readmit returns the record by which a page of partition p follows changed bounds. A store.Refused takes a page out of
+// its queue because it is now outside. A store.Planned makes a page due because it was refused as outside and is now
+// inside. If the page stays where it is, Readmit returns nil.
 func (b *Bounds) Readmit(p weburl.Partition, page store.PageAt, now time.Time) store.Record {
 	reason, inside := b.Admits(page.Page)
 	switch {

@@ -13,35 +13,35 @@ import (
 	"freshet/weburl"
 )
 
-// The consumers whose marks the records wait for. linksConsumer's mark is the last record whose links
-// are decided: their pages have rows. seenConsumer's is the last one that the set has kept; it may lag
-// behind, never lead.
+// The consumers whose marks keep records from being deleted. The mark of linksConsumer is the last record whose links
+// are decided: their pages have rows. The mark of seenConsumer is the last record that the seen set has kept; it may be
+// earlier than the set's, never later.
 const (
 	linksConsumer = "links"
 	seenConsumer  = "seen"
 )
 
-// maxRefusals is how many sites and reasons refusals are counted for before Finder.Full.
+// maxRefusals is the number of counted sites and reasons at which Finder is Full.
 const maxRefusals = 10_000
 
-// newPerRecord bounds the pages of one Discovered record.
+// newPerRecord is the maximum number of pages in one Discovered record.
 const newPerRecord = 1 << 14
 
-// Rows are what a Finder reads of what is stored. Without a row the error is store.ErrNotFound.
+// Rows are the stored rows that a Finder reads. If there is no row, the error is store.ErrNotFound.
 type Rows interface {
 	Site(weburl.Site) (store.SiteRow, error)
 	PageOf(weburl.URL) (store.Page, weburl.Fingerprint, error)
 	Home(weburl.Site) weburl.Partition
 }
 
-// Ranked reports whether a page was known when pages were last ranked. No cash comes to it until the next time.
+// Ranked reports whether a page was known when pages were last ranked. Such a page gets no cash until the next ranking.
 type Ranked func(weburl.Partition, weburl.Fingerprint) bool
 
 // Finder finds new pages among links. It is not safe for concurrent use.
 type Finder struct {
 	rows     Rows
 	ordering frontier.Ordering
-	byCash   bool // the ordering's place of a page is by its cash
+	byCash   bool // the ordering sorts pages by cash
 	ranked   Ranked
 	bounds   Bounds
 
@@ -57,7 +57,7 @@ type refusalKey struct {
 	reason frontier.Reason
 }
 
-// New returns a Finder of a crawl with so many partitions.
+// New returns a Finder for a crawl with so many partitions.
 func New(rows Rows, partitions int, ordering frontier.Ordering, ranked Ranked, bounds Bounds) *Finder {
 	_, byCash := ordering.(frontier.Payer)
 	return &Finder{rows: rows, ordering: ordering, byCash: byCash, ranked: ranked, bounds: bounds,
@@ -65,18 +65,17 @@ func New(rows Rows, partitions int, ordering frontier.Ordering, ranked Ranked, b
 		linked: make([]uint64, partitions), kept: make([]uint64, partitions)}
 }
 
-// ByCash reports whether links bring cash by which pages are ordered.
+// ByCash reports whether the ordering sorts pages by the cash that links bring.
 func (f *Finder) ByCash() bool { return f.byCash }
 
-// Bounds returns the bounds in force, not to be changed. Admit widens their scope.
+// Bounds returns the present bounds, which the caller must not change. Admit widens their scope.
 func (f *Finder) Bounds() *Bounds { return &f.bounds }
 
-// SetBounds puts other bounds in force. It does nothing about pages that are known: see Bounds.Readmit.
+// SetBounds replaces the bounds. It does not affect known pages: see Bounds.Readmit.
 func (f *Finder) SetBounds(b Bounds) { f.bounds = b }
 
-// Admit returns the links that are to be offered to the seen test, each with its part of the cash that their page
-// hands on. Links that nobody will crawl have no part in it. The others are counted by site and reason. The answer
-// holds until the next call.
+// Admit returns the links to offer to the seen test, each with its share of the cash that their page passes on. Other
+// links get no share and are counted by site and reason. The result is valid until the next call.
 func (f *Finder) Admit(links []weburl.Link, cash float64) []weburl.Link {
 	return f.admit(links, cash, func(link weburl.Link, reason frontier.Reason) {
 		f.refused[refusalKey{link.URL.Site(), reason}]++
@@ -101,13 +100,12 @@ func (f *Finder) admit(links []weburl.Link, cash float64, refuse func(weburl.Lin
 	return f.admitted
 }
 
-// Full says that refusals of so many sites are counted that it is time for a Settle.
+// Full reports that so many refusals are counted that a Settle is due.
 func (f *Finder) Full() bool { return len(f.refused) >= maxRefusals }
 
-// Seed returns the link by which the seen test learns of a seed. If the page is known as something else, known is the
-// record that makes a seed of it. The cash of a seed comes to a page when it becomes one: once, however often it is
-// given. Another link to the page may be decided with this one, and make it a page that is none: then asking again
-// makes a seed of it.
+// Seed returns the link by which the seen test learns of a seed. If the page is known and no seed, known is a record
+// that makes it one. A page gets the cash of a seed once, when it becomes a seed. If another link to the page is
+// decided at the same time and makes it an ordinary page, a second call makes it a seed.
 func (f *Finder) Seed(u weburl.URL, now time.Time) (link weburl.Link, known store.Record, err error) {
 	link = weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Rel: weburl.RelSeed}
 	row, _, err := f.rows.PageOf(u)
@@ -121,8 +119,8 @@ func (f *Finder) Seed(u weburl.URL, now time.Time) (link weburl.Link, known stor
 	return link, known, nil
 }
 
-// SeedCash returns the cash that comes to a page when it becomes a seed. The record that makes it one brings it, and no
-// link: the seen test is to be told of it.
+// SeedCash returns the cash that a page gets when it becomes a seed. If a record brings it and no link does, the caller
+// must pass it to the seen test.
 func (f *Finder) SeedCash() float64 { return frontier.Pay(f.ordering, 1, 1) }
 
 func (f *Finder) knownSeed(link weburl.Link, row store.Page, now time.Time) store.Record {
@@ -134,16 +132,16 @@ func (f *Finder) knownSeed(link weburl.Link, row store.Page, now time.Time) stor
 	return &store.Discovered{Partition: p, At: now.UnixNano(), ByCash: f.byCash, New: []store.NewPage{page}}
 }
 
-// Found is what the verdicts of the seen test come to.
+// Found is the result of the seen test's verdicts.
 type Found struct {
 	Records []store.Record
-	Pages   int             // how many are new
-	Sites   int             // how many had no row
-	Refused []store.Refusal // of the links since the last time; the records have them too
+	Pages   int             // number of new pages
+	Sites   int             // number of new sites
+	Refused []store.Refusal // since the last Settle; Records has them too
 }
 
-// Settle makes records of the seen test's verdicts, with decided and kept as Test.Drain and Test.Marks return them.
-// What the set has kept is noted a Settle later than that: it may lag behind the records, never lead.
+// Settle turns the seen test's verdicts into records, with decided and kept as Test.Drain and Test.Marks return them.
+// The records note what the set has kept one Settle later: their mark may be earlier than the set's, never later.
 func (f *Finder) Settle(verdicts []seen.Verdict, decided, kept []seen.Mark, now time.Time) (Found, error) {
 	clear(f.siteSize)
 	b := batch{finder: f, open: make([]*store.Discovered, len(f.linked)), now: now}
@@ -165,7 +163,7 @@ func (f *Finder) Settle(verdicts []seen.Verdict, decided, kept []seen.Mark, now 
 	return b.found, nil
 }
 
-// takeRefused returns what was refused since the last Settle, by site and reason, and forgets it.
+// takeRefused returns the refusals since the last Settle, by site and reason, and clears them.
 func (f *Finder) takeRefused() []store.Refusal {
 	refused := make([]store.Refusal, 0, len(f.refused))
 	for key, count := range f.refused {
@@ -178,7 +176,7 @@ func (f *Finder) takeRefused() []store.Refusal {
 	return refused
 }
 
-// Resume takes note of a partition's marks as they are stored.
+// Resume sets a partition's marks from the stored ones.
 func (f *Finder) Resume(p weburl.Partition, marks []store.Mark) {
 	for _, mark := range marks {
 		switch mark.Consumer {
@@ -190,11 +188,11 @@ func (f *Finder) Resume(p weburl.Partition, marks []store.Mark) {
 	}
 }
 
-// Linked returns, by partition, the last record whose links are decided.
+// Linked returns the last record whose links are decided, by partition.
 func (f *Finder) Linked() []uint64 { return slices.Clone(f.linked) }
 
-// LinkedOf is Linked of one partition.
+// LinkedOf returns Linked for one partition.
 func (f *Finder) LinkedOf(p weburl.Partition) uint64 { return f.linked[p] }
 
-// Kept returns, by partition, the last record that the seen test had kept when that was noted.
+// Kept returns the recorded mark of what the seen test has kept, by partition.
 func (f *Finder) Kept() []uint64 { return slices.Clone(f.kept) }

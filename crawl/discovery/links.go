@@ -11,10 +11,11 @@ import (
 	"freshet/weburl"
 )
 
-// PageLinks returns the links of a stored page as the seen test wants them. They lie one deeper than
-// the page; its requisites, and the target of a redirect, as deep as the page itself, the latter one hop further.
+// PageLinks returns the links of a stored page in the form of the seen test. They are one deeper than the page. Its
+// requisites, and the target of a redirect, are as deep as the page itself; the target has one hop more.
 //
-// Of the requisites of a page only a style sheet has some of its own: what another refers to is a link like any other.
+// Of a page's requisites only a style sheet has requisites of its own. A reference of any other requisite is an
+// ordinary link.
 func PageLinks(links []store.OutLink, page store.Page) []weburl.Link {
 	out := make([]weburl.Link, 0, len(links))
 	kind, _, _ := mime.ParseMediaType(page.ContentType)
@@ -38,7 +39,8 @@ func PageLinks(links []store.OutLink, page store.Page) []weburl.Link {
 	return out
 }
 
-// RedirectLink returns the link from a page to where it redirects. What a requisite redirects to is one.
+// RedirectLink returns the link from a page to the target of its redirect. The target of a requisite's redirect is a
+// requisite.
 func RedirectLink(target weburl.URL, page store.Page) weburl.Link {
 	hops := page.Hops
 	if hops < math.MaxUint8 {
@@ -52,7 +54,7 @@ func RedirectLink(target weburl.URL, page store.Page) weburl.Link {
 		Rel: rel, Via: page.URL.Fingerprint()}
 }
 
-// SitemapLinks returns the sitemaps that a site's robots.txt names.
+// SitemapLinks returns links to the sitemaps that a site's robots.txt names.
 func SitemapLinks(site weburl.Site, body []byte) []weburl.Link {
 	var links []weburl.Link
 	for _, raw := range robots.Sitemaps(body) {
@@ -70,13 +72,13 @@ func deeper(depth uint16) uint16 {
 	return depth + 1
 }
 
-// isSeed reports whether a page widens the scope: a seed, or where a seed redirects to.
+// isSeed reports whether a link widens the scope: it is a seed, or a seed redirects to it.
 func isSeed(l weburl.Link) bool {
 	return l.Rel == weburl.RelSeed || l.Rel == weburl.RelRedirect && l.Depth == 0
 }
 
-// Share gives each different link of a page a share of what the page hands on, where the ordering goes by cash:
-// Cash 1, in place of which Finder.Admit puts the amount. A page pays itself nothing.
+// Share marks each different link of a page that gets a share of the page's cash, if the ordering uses cash. The mark
+// is Cash 1, which Finder.Admit replaces by the amount. A link from a page to itself gets no share.
 func Share(o frontier.Ordering, page weburl.URL, links []weburl.Link) {
 	if _, ok := o.(frontier.Payer); !ok || len(links) == 0 {
 		return
@@ -91,7 +93,7 @@ func Share(o frontier.Ordering, page weburl.URL, links []weburl.Link) {
 	}
 }
 
-// Owes returns how the ordering says what a page hands on to its links; nil if none of them has a share.
+// Owes returns the ordering's function for the cash that a page passes on to its links, or nil if no link has a share.
 func Owes(o frontier.Ordering, links []weburl.Link) func(cash, paid float64) float64 {
 	payer, ok := o.(frontier.Payer)
 	if !ok || !slices.ContainsFunc(links, hasShare) {
@@ -102,7 +104,7 @@ func Owes(o frontier.Ordering, links []weburl.Link) func(cash, paid float64) flo
 
 func hasShare(l weburl.Link) bool { return l.Cash > 0 }
 
-// pay lets those of the links that have a share divide the cash of their page.
+// pay divides the cash of a page among the links that have a share.
 func pay(o frontier.Ordering, links []weburl.Link, cash float64) {
 	payer, ok := o.(frontier.Payer)
 	if !ok {

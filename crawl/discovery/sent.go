@@ -6,17 +6,17 @@ import (
 	"freshet/weburl"
 )
 
-// Links to pages of partitions that others own are admitted like all, so that those which nobody will crawl have no
-// part in the cash, and are sent with their part of it.
+// Links to pages of other owners' partitions are admitted like all links, so that refused ones get no share of the
+// cash. They are sent with their share.
 
-// AdmitUnsent is Admit for links that were offered before, and of which some may have to be sent again: they have
-// their cash, and their refusals are counted.
+// AdmitUnsent is Admit for links that were offered before and may have to be sent again: they get their cash, and their
+// refusals are not counted again.
 func (f *Finder) AdmitUnsent(links []weburl.Link, cash float64) []weburl.Link {
 	return f.admit(links, cash, func(weburl.Link, frontier.Reason) {})
 }
 
-// AdmitArrived returns those of the links of an Arrived record that are to be offered to the seen test, with the cash
-// that they came with. The others are counted by site and reason. The answer holds until the next call.
+// AdmitArrived returns the links of an Arrived record to offer to the seen test, with the cash that they came with. The
+// others are counted by site and reason. The result is valid until the next call.
 func (f *Finder) AdmitArrived(links []weburl.Link) []weburl.Link {
 	f.admitted = f.admitted[:0]
 	for _, link := range links {

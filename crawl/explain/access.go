@@ -9,7 +9,7 @@ import (
 	"freshet/store"
 )
 
-// robots tells what the robots.txt of the site says, or that it is not known.
+// robots adds what the robots.txt of the site says, or that it is not known.
 func (x *explainer) robots(row Page, state store.RobotsState) error {
 	detail := "robots.txt was not asked for yet"
 	if state.Fetched != 0 {
@@ -44,8 +44,7 @@ func (x *explainer) robots(row Page, state store.RobotsState) error {
 	return nil
 }
 
-// address reports whether the address guard stands in the way: of the page, or of its site's robots.txt,
-// which is asked for first.
+// address adds whether the address guard refuses the page, or its site's robots.txt, which is requested first.
 func (x *explainer) address(row Page, robots store.RobotsState) {
 	switch {
 	case row.Outcome == store.OutcomeDenied && row.Reason != store.ReasonType:
@@ -65,7 +64,7 @@ func (x *explainer) address(row Page, robots store.RobotsState) {
 	x.say("address", Passed, "", "")
 }
 
-// host tells what keeps the host from being asked now.
+// host adds what prevents requests to the host now.
 func (x *explainer) host() error {
 	obstacles, err := x.Hosts.Obstacles(x.url.Site(), x.now)
 	if err != nil {
@@ -73,7 +72,7 @@ func (x *explainer) host() error {
 	}
 	for _, o := range obstacles {
 		switch o.Gate {
-		case "empty", "due", "unknown": // they speak of pages, and this one's queue is known
+		case "empty", "due", "unknown": // they are about pages, and this page's queue is known
 			continue
 		}
 		checked := Checked{Gate: "host", Verdict: Waits, Reason: o.Gate,

@@ -9,7 +9,7 @@ import (
 	"freshet/weburl"
 )
 
-// unknown explains a URL without a row: it was refused when a link to it was found, or none was.
+// unknown explains a URL without a row: either a link to it was found and refused, or none was found.
 func (x *explainer) unknown() (Explanation, error) {
 	link, carried, err := x.Rows.Link(x.url)
 	if err != nil {
@@ -45,7 +45,7 @@ func (x *explainer) unknown() (Explanation, error) {
 	return x.conclude("No stored page links to it, and no seed names it."), nil
 }
 
-// outside says what keeps the URL out of the scope.
+// outside returns what keeps the URL out of the scope.
 func (x *explainer) outside(reason frontier.Reason, rel weburl.Rel) string {
 	switch reason {
 	case frontier.Excluded:
@@ -61,8 +61,8 @@ func (x *explainer) outside(reason frontier.Reason, rel weburl.Rel) string {
 	return "scope " + x.ScopeName + " does not take in " + string(x.url.Site())
 }
 
-// inside reports whether a known page belongs to the crawl as it is now. One that is stored and waits for nothing
-// stays where it is, unless a pattern says otherwise.
+// inside adds whether a known page belongs to the crawl now. A stored page in no queue stays where it is, unless a
+// pattern excludes it.
 func (x *explainer) inside(row Page) error {
 	reason, ok, err := x.Scope.Keeps(row.Page)
 	if err != nil {

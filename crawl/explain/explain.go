@@ -10,8 +10,7 @@ import (
 	"freshet/weburl"
 )
 
-// Explain says of a URL, as it was given, what becomes of it. It returns the error of a row that cannot be read, and
-// that of wrong options.
+// Explain explains a URL as the user gave it. It returns an error if a row cannot be read or an option is wrong.
 func (a About) Explain(raw string, now time.Time) (Explanation, error) {
 	x := explainer{About: a, now: now}
 	return x.explain(raw)
@@ -23,7 +22,7 @@ type explainer struct {
 	now time.Time
 
 	url  weburl.URL
-	held bool // for the next batch
+	held bool // until the next batch
 	hops int  // redirects that led here
 	out  Explanation
 }
@@ -51,7 +50,7 @@ func (x *explainer) say(gate string, verdict Verdict, reason, detail string) {
 	x.out.Gates = append(x.out.Gates, Checked{Gate: gate, Verdict: verdict, Reason: reason, Detail: detail})
 }
 
-// conclude names the gate that decided.
+// conclude finds the gate that decided and returns the explanation.
 func (x *explainer) conclude(why string) Explanation {
 	x.out.Why = why
 	for _, verdict := range []Verdict{Stopped, Waits} {
@@ -97,7 +96,7 @@ func (x *explainer) known(row Page) (Explanation, error) {
 	return x.conclude(fate), nil
 }
 
-// visits returns what is believed of a page that is kept fresh and is in no queue.
+// visits returns the belief about a page that is kept fresh and is in no queue.
 func (x *explainer) visits(row Page) (v Visits, kept bool) {
 	if x.Keeper == nil || row.Queue != store.NoQueue {
 		return v, false

@@ -7,7 +7,7 @@ import (
 	"freshet/store"
 )
 
-// refresh tells when a stored page that is kept fresh is worth a visit again, and why.
+// refresh returns when a stored page that is kept fresh is worth a visit again, and why.
 func (x *explainer) refresh(p Visits, row Page) string {
 	stored := fmt.Sprintf("It is stored: version %d, last changed %s. ", row.Versions, date(row.LastChanged))
 	if p.Reading {
@@ -33,7 +33,7 @@ func (x *explainer) refresh(p Visits, row Page) string {
 	return stored + "It will be worth a visit about " + inWords(*p.NextDue) + ": " + belief + "."
 }
 
-// fate sums up in a sentence.
+// fate returns a sentence that sums up the result.
 func (x *explainer) fate(row Page) string {
 	if row.Queue != store.NoQueue {
 		for _, g := range x.out.Gates {

@@ -7,7 +7,7 @@ import (
 	"freshet/store"
 )
 
-// fetch tells what came of the last request.
+// fetch adds the outcome of the last request.
 func (x *explainer) fetch(row Page, validators store.Validators) {
 	if !row.Visited {
 		if row.Queue == store.NoQueue {
@@ -35,13 +35,13 @@ func (x *explainer) fetch(row Page, validators store.Validators) {
 		reason, detail = "redirect", detail+" to "+row.Redirect.String()
 	case store.OutcomeDenied:
 		if row.Reason != store.ReasonType {
-			return // the address gate's
+			return // the address gate has it
 		}
 		reason = store.ReasonType
 	case store.OutcomeCrash:
 		reason = store.OutcomeCrash.String()
 	case store.OutcomeFailed:
-		if reason = row.Failure; reason == "" { // a status that is no final answer, such as 101
+		if reason = row.Failure; reason == "" { // a status that is not a final answer, such as 101
 			reason = fmt.Sprint(row.Status)
 		}
 	default:
@@ -59,7 +59,7 @@ func (x *explainer) fetch(row Page, validators store.Validators) {
 	x.say("fetch", verdict, reason, detail)
 }
 
-// retries tells how often the page failed.
+// retries adds how often the page failed.
 func (x *explainer) retries(row Page) {
 	if row.FailedInRow == 0 {
 		return
@@ -72,7 +72,7 @@ func (x *explainer) retries(row Page) {
 	x.say("retries", Passed, "", detail)
 }
 
-// answer says what came back.
+// answer returns the answer in words.
 func answer(outcome store.Outcome, status int, reason string) string {
 	text := outcome.String()
 	if status != 0 {
@@ -86,5 +86,5 @@ func answer(outcome store.Outcome, status int, reason string) string {
 
 func date(ns int64) string { return inWords(time.Unix(0, ns)) }
 
-// inWords returns a time as it stands in the sentence and the details of an Explanation.
+// inWords returns a time in the form of the sentence and the details of an Explanation.
 func inWords(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -8,10 +8,10 @@ import (
 	"freshet/weburl"
 )
 
-// Trouble is what keeps a page from being stored, and what helps, in a few words each.
+// Trouble is what keeps a page from being stored and what to do about it, in a few words each.
 type Trouble struct {
 	Cause string `json:"cause"`
-	// in the words of the command line; empty: nothing that an operator could do
+	// in the words of the command line; empty: an operator can do nothing
 	Remedy string `json:"remedy,omitempty"`
 }
 
@@ -23,10 +23,10 @@ func (t Trouble) String() string {
 	return t.Cause + ": " + t.Remedy
 }
 
-// redirectsFollowed bounds the redirects at whose end the trouble is looked for.
+// redirectsFollowed is the maximum number of redirects that are followed to the page in trouble.
 const redirectsFollowed = 5
 
-// trouble returns what keeps a page from being stored that has no version; nil where nothing more than time does.
+// trouble returns what keeps a page without a version from being stored, or nil if only time does.
 func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
 	switch {
 	case row.Versions > 0 || row.State == store.StatePurged:
@@ -51,7 +51,7 @@ func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
 	return x.unanswered(row.Reason)
 }
 
-// steered returns what an operator has told the crawl to leave alone, if that stands in the way.
+// steered returns the operator's order that stops requests for the page, or nil.
 func (x *explainer) steered() *Trouble {
 	g, closed := x.closed()
 	switch {
@@ -65,7 +65,7 @@ func (x *explainer) steered() *Trouble {
 	return &Trouble{x.url.Host() + " is not visited at this hour", "see its rule in the file that --scope names"}
 }
 
-// closed returns the gate by which an operator keeps the host from being asked now.
+// closed returns the gate by which an operator stops requests to the host now.
 func (x *explainer) closed() (Checked, bool) {
 	for _, g := range x.out.Gates {
 		if g.Gate == "host" && (g.Reason == "paused" || g.Reason == "blocked" || g.Reason == "hours") {
@@ -75,7 +75,7 @@ func (x *explainer) closed() (Checked, bool) {
 	return Checked{}, false
 }
 
-// robotsTrouble returns what the last request for robots.txt keeps from the site's pages.
+// robotsTrouble returns the trouble that follows from the last request for robots.txt.
 func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
 	site := x.url.Site()
 	switch {
@@ -115,8 +115,7 @@ func (x *explainer) redirected(to weburl.URL) *Trouble {
 	return nil
 }
 
-// unanswered returns why a request got no answer. The text of a failure is that of fetch.Result.Err, "fetch: phase:
-// outcome: …".
+// unanswered returns why a request got no answer. failure is the text of fetch.Result.Err, "fetch: phase: outcome: …".
 func (x *explainer) unanswered(failure string) *Trouble {
 	host, words := x.url.Host(), strings.SplitN(failure, ": ", 4)
 	if len(words) < 4 || words[0] != "fetch" {
@@ -125,7 +124,7 @@ func (x *explainer) unanswered(failure string) *Trouble {
 	detail := words[3]
 	switch words[2] {
 	case "refused-address":
-		if x.Guard == nil { // an earlier run's: it is asked for again
+		if x.Guard == nil { // the failure is an earlier run's: the page is requested again
 			return nil
 		}
 		return &Trouble{barredBy(host, detail), "add --allow-private if you mean to crawl it"}
@@ -158,7 +157,7 @@ func (x *explainer) unanswered(failure string) *Trouble {
 	return &Trouble{"no answer from " + host, "see freshet explain " + x.url.String()}
 }
 
-// barredBy says what the address guard has against a host, by its error "fetch: address 127.0.0.1 (loopback): …".
+// barredBy returns why the address guard refuses a host, from its error "fetch: address 127.0.0.1 (loopback): …".
 func barredBy(host, text string) string {
 	_, text, _ = strings.Cut(text, "address ")
 	address, kind, _ := strings.Cut(text, " (")
@@ -172,7 +171,7 @@ func barredBy(host, text string) string {
 	return fmt.Sprintf("%s is a %s address", host, kind)
 }
 
-// statusTrouble returns what an answer means that brought no page.
+// statusTrouble returns the meaning of an answer without a page.
 func statusTrouble(u weburl.URL, code int) *Trouble {
 	cause := fmt.Sprintf("%s answers %s", u, status(code))
 	switch code {
@@ -193,12 +192,12 @@ func statusTrouble(u weburl.URL, code int) *Trouble {
 	return &Trouble{cause, "check the address"}
 }
 
-// status returns a code with its name, if that is one of those met most.
+// status returns a code, with its name if it is common.
 func status(code int) string {
 	names := map[int]string{400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 410: "Gone", 429: "Too Many Requests",
 		500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout"}
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, names[code]))
 }
 
-// last returns what an error says after the last colon.
+// last returns the part of an error after the last colon.
 func last(text string) string { return strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:]) }

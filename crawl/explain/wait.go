@@ -7,7 +7,7 @@ import (
 	"freshet/store"
 )
 
-// crashes tells of unclean stops that met the page while it was processed.
+// crashes adds the unclean stops that happened while the page was being processed.
 func (x *explainer) crashes(row Page) {
 	switch {
 	case row.Strikes == 0:
@@ -20,7 +20,7 @@ func (x *explainer) crashes(row Page) {
 	}
 }
 
-// batch reports whether the ordering holds the page until pages are ranked again, and when that is.
+// batch adds whether the page waits for the next ranking, and when that is.
 func (x *explainer) batch(row Page) {
 	if x.Ranked == nil || row.Queue != store.NewQueue {
 		return
@@ -44,7 +44,7 @@ func (x *explainer) batch(row Page) {
 	x.say("batch", Passed, "", "it has a place by its rank; pages are ranked again, "+when)
 }
 
-// queue tells in which queue the page waits, and from when on it may be fetched.
+// queue adds the queue in which the page waits, and when it may be fetched.
 func (x *explainer) queue(row Page) {
 	var due time.Time
 	switch row.Queue {

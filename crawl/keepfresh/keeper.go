@@ -9,16 +9,17 @@ import (
 	"freshet/weburl"
 )
 
-// Hosts says when sites may be asked. A Keeper, and its policy, call it from within Pick.
+// Hosts knows when sites may be requested. A Keeper and its policy call it only within Pick.
 type Hosts interface {
-	// Opens returns from when on a page of the site may be asked for: now, if it may be now. Where time alone does
-	// not tell, at is zero, and busy is when the request began that the site waits for, or zero.
+	// Opens returns the earliest time at which a page of the site may be requested: now, if it may be requested at
+	// once. If that does not depend on time alone, at is zero; busy is then when the request in flight for which the
+	// site waits began, or zero.
 	Opens(site weburl.Site, now time.Time) (at, busy time.Time)
-	// Rate returns about how many pages of the site may be asked for a second in the long run, +Inf for any number.
+	// Rate returns about how many pages of the site may be requested per second in the long run, +Inf without a limit.
 	Rate(site weburl.Site) float64
 }
 
-// A Valuer is a policy that tells what a visit now is worth, beside visits to its other pages.
+// A Valuer is a policy that can compare the worth of a visit now with that of visits to other pages.
 type Valuer interface {
 	Value(id refresh.ID, now float64) float64
 }
@@ -29,45 +30,44 @@ type Pick struct {
 	Due time.Time
 }
 
-// A Keeper decides which pages are asked for next, see the package. It is not safe for concurrent use. Times
-// should not go back.
+// A Keeper decides which pages are requested next, see the package. It is not safe for concurrent use. Times must not
+// decrease.
 type Keeper struct {
 	hosts  Hosts
 	pace   Pace
 	policy refresh.Policy
-	told   []refresh.Policy // what the policy is told, the policy among them
+	told   []refresh.Policy // policies that events are reported to, with the one that picks
 
 	pages  []page                       // by refresh.ID
 	waits  map[refresh.ID]*list.Element // of parked pages, in their sites' parked
 	sites  map[weburl.Site]*site
 	shelf  []*site       // by number; nil: free
-	free   []refresh.ID  // numbers of no site
-	open   list.List     // of *site: those with placed picks that could be asked when they were last looked at
+	free   []refresh.ID  // unused numbers
+	open   list.List     // of *site: those with placed picks that could be requested at the last look
 	shut   refresh.Queue // the other sites with placed picks, by number: when to look again
 	turns  list.List     // of *site: those with a parked pick and a free place in their queue
 	ahead  int           // placed picks of open sites
 	placed int           // all placed picks
 	parked int
-	stale  time.Time // when a request that is taken for one that ends soon no longer is; zero: there is none
+	stale  time.Time // when a request that was expected to end soon is late; zero: there is none
 	slot   time.Time // of the last pick that counted
 }
 
-// page is a page that is kept fresh: four times one more than its site's number, and its state. 0: there is none of
-// this ID.
+// page is a page that is kept fresh: four times one more than its site's number, plus its state. 0 is no page.
 type page uint32
 
 func pageOf(s *site, is state) page { return page(s.number+1)<<2 | page(is) }
 
 func (p page) state() state { return state(p & 3) }
 
-// state says in whose hands a page is.
+// state is where a page is.
 type state uint8
 
 const (
-	kept     state = iota // the policy's
+	kept     state = iota // at the policy
 	parked                // it waits for a place in its site's queue
-	placed                // it stands in its site's queue, or is being asked for
-	retrying              // its visit failed, and it is asked for again
+	placed                // it is in its site's queue, or is being requested
+	retrying              // its visit failed, and it will be requested again
 )
 
 // site is a site with pages that are kept fresh.
@@ -76,13 +76,13 @@ type site struct {
 	number refresh.ID
 	pages  int
 	placed int
-	parked list.List     // of refresh.ID, those first that were compared longest ago
+	parked list.List     // of refresh.ID, those that were compared longest ago first
 	open   *list.Element // in Keeper.open
 	turn   *list.Element // in Keeper.turns
 }
 
-// New returns a Keeper that asks the policy, and tells the others what it tells the policy. A Limited policy asks hosts
-// how often a site may be asked.
+// New returns a Keeper that picks by policy, and reports to others what it reports to policy. A Limited policy asks
+// hosts how often a site may be requested.
 func New(hosts Hosts, pace Pace, policy refresh.Policy, others ...refresh.Policy) *Keeper {
 	if limited, ok := policy.(refresh.Limited); ok {
 		limited.Limit(func(site string) float64 { return hosts.Rate(weburl.Site(site)) })
@@ -97,14 +97,14 @@ func (k *Keeper) SetPace(p Pace) {
 	if k.pace = p; !grew {
 		return
 	}
-	for _, s := range k.shelf { // not the map: it has no order
+	for _, s := range k.shelf { // in a fixed order, which a map does not have
 		if s != nil {
 			k.queue(s)
 		}
 	}
 }
 
-// Enter tells of a page with a copy. As refresh.Policy.Add.
+// Enter adds a page with a copy, as refresh.Policy.Add does.
 func (k *Keeper) Enter(id refresh.ID, p refresh.Page) {
 	k.pages = refresh.Grown(k.pages, id)
 	s := k.site(weburl.Site(p.Site))
@@ -115,7 +115,7 @@ func (k *Keeper) Enter(id refresh.ID, p refresh.Page) {
 	}
 }
 
-// site returns the site, made if it is new.
+// site returns the site. If it is new, site creates it.
 func (k *Keeper) site(name weburl.Site) *site {
 	if s := k.sites[name]; s != nil {
 		return s
@@ -131,10 +131,10 @@ func (k *Keeper) site(name weburl.Site) *site {
 	return s
 }
 
-// siteOf returns the site of a page that is there.
+// siteOf returns the site of an existing page.
 func (k *Keeper) siteOf(id refresh.ID) *site { return k.shelf[k.pages[id]>>2-1] }
 
-// Site returns a page's site; ok is false if there is no such page.
+// Site returns a page's site. ok is false if there is no such page.
 func (k *Keeper) Site(id refresh.ID) (_ weburl.Site, ok bool) {
 	if int(id) >= len(k.pages) || k.pages[id] == 0 {
 		return "", false
@@ -142,7 +142,7 @@ func (k *Keeper) Site(id refresh.ID) (_ weburl.Site, ok bool) {
 	return k.siteOf(id).name, true
 }
 
-// Forget tells that a page is gone.
+// Forget removes a page.
 func (k *Keeper) Forget(id refresh.ID, now time.Time) {
 	s := k.siteOf(id)
 	k.settle(id, kept, Seconds(now))
@@ -157,14 +157,14 @@ func (k *Keeper) Forget(id refresh.ID, now time.Time) {
 	}
 }
 
-// Weigh tells a page's new weight.
+// Weigh changes a page's weight.
 func (k *Keeper) Weigh(id refresh.ID, weight float64) {
 	for _, t := range k.told {
 		t.Weigh(id, weight)
 	}
 }
 
-// Visited tells how a visit ended, whether the page was picked or not. v.At is as Seconds has it.
+// Visited reports the outcome of a visit, whether the page was picked or not. v.At is a time in Seconds.
 func (k *Keeper) Visited(id refresh.ID, v refresh.Visit) {
 	k.settle(id, kept, v.At)
 	for _, t := range k.told {
@@ -172,15 +172,15 @@ func (k *Keeper) Visited(id refresh.ID, v refresh.Visit) {
 	}
 }
 
-// Retrying tells that a page's visit failed, and that it is asked for again without being picked. Until it is
-// Visited the policy holds it out, but it takes no place.
+// Retrying reports that a page's visit failed and that the page will be requested again without a pick. Until it is
+// Visited the policy holds it out, and it takes no place.
 func (k *Keeper) Retrying(id refresh.ID, now time.Time) {
 	if k.pages[id].state() == placed {
 		k.settle(id, retrying, Seconds(now))
 	}
 }
 
-// settle takes a page from where its pick stands, if it was picked.
+// settle removes the pick of a page from its place, if it was picked.
 func (k *Keeper) settle(id refresh.ID, to state, now float64) {
 	s := k.siteOf(id)
 	switch k.pages[id].state() {
@@ -200,7 +200,7 @@ func (k *Keeper) settle(id refresh.ID, to state, now float64) {
 			k.setOpen(s, false)
 			k.shut.Drop(s.number)
 		case s.open == nil:
-			k.shut.Set(s.number, now) // what was heard of the site may have opened it
+			k.shut.Set(s.number, now) // the end of the visit may have opened it
 		}
 		k.queue(s)
 	}
@@ -219,7 +219,7 @@ func (k *Keeper) queue(s *site) {
 	}
 }
 
-// setOpen puts a site among the open ones or takes it out.
+// setOpen adds a site to the open ones, or removes it.
 func (k *Keeper) setOpen(s *site, open bool) {
 	if open {
 		k.shut.Drop(s.number)
@@ -235,12 +235,12 @@ func (k *Keeper) setOpen(s *site, open bool) {
 	}
 }
 
-// lookAgain is how long a site is taken for shut that nobody can tell the time of. If it opens before, the
-// Keeper picks a little further ahead than it has to.
+// lookAgain is how long a site counts as shut if its opening time is unknown. If it opens earlier, the Keeper picks
+// slightly further ahead than necessary.
 const lookAgain = time.Minute
 
-// ask asks whether a site may be asked when the budget pays for the next request, and returns when it may be: now,
-// if nobody knows. A request that began less than a slot ago is taken for one that ends soon.
+// ask determines whether a site may be requested when the budget pays for the next request. It returns when the site
+// may be requested, or now if that is unknown. A request that began less than a slot ago is expected to end soon.
 func (k *Keeper) ask(s *site, now time.Time) (opens time.Time) {
 	at, busy := k.hosts.Opens(s.name, now)
 	again := now.Add(lookAgain)
@@ -274,7 +274,7 @@ func Earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// look asks for the sites that may have opened, and for open ones until enough picks can be asked for.
+// look checks the sites that may have opened, and open ones until enough picks can be requested.
 func (k *Keeper) look(now time.Time) {
 	k.stale = time.Time{}
 	for k.shut.Len() > 0 {
@@ -294,10 +294,10 @@ func (k *Keeper) look(now time.Time) {
 	}
 }
 
-// Pick appends to dst the pages to put into the due queues now, and returns when to pick again. A zero wake
-// means that only being told something can help. It goes through at most most pages; if there may be more of
-// them, wake is now. Parked picks whose site has a place for them come first, one of each site after another.
-// O(log pages) a page, and Pace.Ahead questions to Hosts.
+// Pick appends to dst the pages to put into the due queues now, and returns when to pick again. A zero wake means that
+// only a reported event can help. Pick handles at most most pages; if there may be more, wake is now. Parked picks come
+// first if their site has a place for them, one of each site after another. O(log pages) per page, plus Pace.Ahead
+// calls of Hosts.
 func (k *Keeper) Pick(dst []Pick, most int, now time.Time) (picks []Pick, wake time.Time) {
 	k.look(now)
 	for range most {
@@ -332,18 +332,18 @@ func (k *Keeper) Pick(dst []Pick, most int, now time.Time) (picks []Pick, wake t
 	return dst, now
 }
 
-// park lets a pick wait for a place in its site's queue.
+// park makes a pick wait for a place in its site's queue.
 func (k *Keeper) park(id refresh.ID) {
 	s := k.siteOf(id)
 	k.pages[id], k.waits[id] = pageOf(s, parked), s.parked.PushBack(id)
 	k.parked++
 }
 
-// compared is how many parked picks of a site compete for a place: the best of them is among the best few in a hundred
-// of all, and it takes microseconds however many there are.
+// compared is the number of a site's parked picks that compete for a place. The best of 64 is among the best few in a
+// hundred of all, and finding it takes microseconds, however many are parked.
 const compared = 64
 
-// unpark returns the parked pick of a site that is worth most now. Where the policy does not say, that is the first.
+// unpark returns the parked pick of a site that is worth most now, or the first if the policy is no Valuer.
 func (k *Keeper) unpark(s *site, now time.Time) refresh.ID {
 	best := s.parked.Front().Value.(refresh.ID)
 	valuer, ok := k.policy.(Valuer)
@@ -361,8 +361,8 @@ func (k *Keeper) unpark(s *site, now time.Time) refresh.ID {
 	return best
 }
 
-// place gives a pick a place in its site's queue: at the next slot of the budget, if the site may be asked.
-// Else at the time at which it may be, and the slot goes to the next pick.
+// place gives a pick a place in its site's queue, at the next slot of the budget. If the site may not be requested
+// then, the place is at the time at which it may be, and the slot goes to the next pick.
 func (k *Keeper) place(id refresh.ID, now time.Time) Pick {
 	s := k.siteOf(id)
 	k.pages[id] = pageOf(s, placed)
@@ -382,8 +382,8 @@ func (k *Keeper) place(id refresh.ID, now time.Time) Pick {
 	return Pick{id, k.slot}
 }
 
-// nextSlot returns when the budget pays for the next request after those that are placed. One slot that nobody could
-// use may lie behind.
+// nextSlot returns when the budget pays for the next request after the placed ones. At most one unused slot may be in
+// the past.
 func (k *Keeper) nextSlot(now time.Time) time.Time {
 	next, last := k.slot.Add(k.pace.Gap), now.Add(-k.pace.Gap)
 	if next.Before(last) {
@@ -392,5 +392,5 @@ func (k *Keeper) nextSlot(now time.Time) time.Time {
 	return next
 }
 
-// Counts returns how many picks can be asked for now, and how many wait for their site, in its queue or parked.
+// Counts returns how many picks can be requested now, and how many wait for their site, in its queue or parked.
 func (k *Keeper) Counts() (ahead, waiting int) { return k.ahead, k.parked + k.placed - k.ahead }

@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// A Pacer hands out a budget's requests evenly over its interval. What is not asked for is kept for a while: a
-// hundredth of the interval's requests, so that no interval sees more than that beyond its budget. It is not
-// safe for concurrent use.
+// A Pacer spreads a budget of requests evenly over its interval. It saves unused requests, up to a hundredth of the
+// budget. So no interval exceeds its budget by more than that. It is not safe for concurrent use.
 type Pacer struct {
-	perNs  float64 // requests a nanosecond
-	most   float64 // requests kept
+	perNs  float64 // requests per nanosecond
+	most   float64 // maximum of kept
 	kept   float64
-	at     time.Time // of kept
+	at     time.Time // when kept was computed
 	window [2]int64  // requests in the last whole interval and in this one
 	ends   time.Time // of this interval
 	length time.Duration
 }
 
-// NewPacer returns the pacer of a budget of requests an interval, both positive, which begins now. It has one
-// request kept.
+// NewPacer returns the pacer for a budget of requests per interval, both positive, that starts now with one saved
+// request.
 func NewPacer(budget int64, interval time.Duration, now time.Time) *Pacer {
 	p := &Pacer{at: now, ends: now.Add(interval), length: interval, kept: 1}
 	p.SetBudget(budget, now)
@@ -34,10 +33,10 @@ func (p *Pacer) SetBudget(budget int64, now time.Time) {
 	p.kept = math.Min(p.kept, p.most)
 }
 
-// Fill keeps as many requests as may be kept.
+// Fill saves the maximum number of requests.
 func (p *Pacer) Fill() { p.kept = p.most }
 
-// Take takes a request out of the budget. If none is left it returns when there will be one.
+// Take spends one request of the budget. If none is left, ok is false and wake is when the next one is available.
 func (p *Pacer) Take(now time.Time) (wake time.Time, ok bool) {
 	p.fill(now)
 	if p.kept < 1 {
@@ -48,7 +47,7 @@ func (p *Pacer) Take(now time.Time) (wake time.Time, ok bool) {
 	return time.Time{}, true
 }
 
-// GiveBack returns a request that was taken and not made.
+// GiveBack returns a request that Take spent and that was not made.
 func (p *Pacer) GiveBack() {
 	p.kept++
 	p.window[1]--
@@ -68,7 +67,7 @@ func (p *Pacer) fill(now time.Time) {
 	}
 }
 
-// Requests returns how many requests were made in the last whole interval, and in this one so far.
+// Requests returns the number of requests made in the last whole interval, and in this one so far.
 func (p *Pacer) Requests(now time.Time) (last, this int64) {
 	p.fill(now)
 	return p.window[0], p.window[1]

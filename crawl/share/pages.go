@@ -2,29 +2,29 @@ package share
 
 import "freshet/weburl"
 
-// Report is what a node of a cluster says of itself before a division.
+// Report is a node's report before a division.
 type Report struct {
 	Wants
-	// Stored is how many pages each of its partitions has, Run how many its run has stored of those that it was
-	// granted, which are Granted, by the division Seen.
+	// Stored is the number of pages of each of its partitions. Run is the number of pages that its run has stored, of
+	// the Granted ones; Seen is the division that granted them.
 	Stored  map[weburl.Partition]int64 `json:"stored"`
 	Run     int64                      `json:"run_pages"`
 	Granted int64                      `json:"granted_pages"`
 	Seen    uint64                     `json:"seen"`
-	Traffic float64                    `json:"traffic"` // bytes a second that it has moved lately
+	Traffic float64                    `json:"traffic"` // recent, in bytes per second
 }
 
-// Grant is what a node of a cluster gets.
+// Grant is a node's part of the limits.
 type Grant struct {
 	Part
 	Pages   int64   `json:"pages"`          // that its run may store, if their number is limited
-	Traffic float64 `json:"traffic"`        // part of the bandwidth
-	Over    bool    `json:"over,omitempty"` // the crawl has as many pages as it may have
+	Traffic float64 `json:"traffic"`        // fraction of the bandwidth
+	Over    bool    `json:"over,omitempty"` // the crawl has the maximum number of pages
 }
 
-// Pages says how many pages the run of each node may store, so that the whole crawl never has more than most. Granted
-// is what each was granted last, as far as it may not have given that back. Over says that all are stored. It changes
-// nothing where a partition is on its way: ok is false then.
+// Pages returns how many pages the run of each node may store, so that the whole crawl never exceeds most. granted is
+// each node's last grant, unless it was surely given back. over means that all pages are stored. While a partition is
+// changing owners, Pages changes nothing and ok is false.
 func Pages(most int64, partitions int, reports []Report, granted []int64) (grants []int64, over, ok bool) {
 	stored, out := int64(0), int64(0)
 	told := map[weburl.Partition]int{}
@@ -41,7 +41,7 @@ func Pages(most int64, partitions int, reports []Report, granted []int64) (grant
 		}
 	}
 	left := max(0, most-stored-out)
-	// Each node has at most half of its even part in hand: so that the last pages go to those that find some.
+	// The unused grant of a node is at most half of its even part, so that the last pages go to nodes that find some.
 	hand := max(1, (left+out)/int64(2*len(reports)))
 	grants = append([]int64(nil), granted...)
 	for i, r := range reports {
@@ -55,10 +55,10 @@ func Pages(most int64, partitions int, reports []Report, granted []int64) (grant
 	return grants, stored >= most, true
 }
 
-// leastTraffic is the part of the bandwidth that is divided evenly.
+// leastTraffic is the fraction of the bandwidth that is divided evenly.
 const leastTraffic = 0.1
 
-// Traffic divides the bandwidth by what nodes have moved lately.
+// Traffic divides the bandwidth in proportion to the nodes' recent traffic, and leastTraffic of it evenly.
 func Traffic(reports []Report) []float64 {
 	sum := 0.0
 	for _, r := range reports {

@@ -1,13 +1,13 @@
-// Package share divides what a whole crawl may use among its parts: the shards of a node, or the nodes of a cluster.
+// Package share divides the limits of a whole crawl among its parts: the shards of a node, or the nodes of a cluster.
 //
-// A visit is worth something, and one threshold holds for all parts: each visits those of its pages whose visits are
-// worth more. The parts agree on the threshold at which they ask together for as many visits as the budget has
-// (allocate.Agree). So pages compete as if one machine knew them all. New pages, of whose worth nothing is known, have
-// the share of the budget that is owed to discovery. Each part has as much of it as its new pages can use until the
-// next division. Where that is more than there is, parts that want more have equally much: the many pages of one do not
-// starve the few of another.
+// One threshold holds for all parts: each part visits those of its pages whose visits are worth more than it. The parts
+// agree on the threshold at which, together, they ask for as many visits as the budget has (allocate.Agree). So pages
+// compete as if one machine knew them all. The worth of new pages is unknown, so they get the share of the budget that
+// is reserved for discovery. Each part gets as much of that as its new pages can use until the next division. If there
+// is not enough, the parts that want more get equally much: the many new pages of one part do not starve the few of
+// another.
 //
-// The package decides, and asks nobody: whoever divides tells it what the parts answer.
+// The package only decides. The caller collects the parts' answers and passes them in.
 package share
 
 import (
@@ -18,19 +18,19 @@ import (
 	"freshet/allocate"
 )
 
-// Total is what all parts have together.
+// Total is the budget of all parts together.
 type Total struct {
-	Requests  int64   `json:"requests"`  // an interval
-	Visits    int64   `json:"visits"`    // over the horizon, of those that a policy plans
+	Requests  int64   `json:"requests"`  // per interval
+	Visits    int64   `json:"visits"`    // planned visits over the horizon
 	Horizon   float64 `json:"horizon_s"` // over which the worth of visits is compared
 	Interval  float64 `json:"interval_s"`
-	Discovery float64 `json:"discovery"` // share of the requests that is owed to new pages
+	Discovery float64 `json:"discovery"` // share of the requests that is reserved for new pages
 }
 
-// ahead is how many visits a page, on average, a horizon has: as many as policy plan looks ahead.
+// ahead is the mean number of visits per page in a horizon. It equals how far policy plan looks ahead.
 const ahead = 2
 
-// Of returns what a budget of requests an interval has for so many pages.
+// Of returns the total for a budget of requests per interval and a number of pages.
 func Of(requests int64, interval, discovery float64, pages int64) Total {
 	perSecond := float64(requests) / interval
 	t := Total{Requests: requests, Interval: interval, Discovery: discovery}
@@ -39,36 +39,36 @@ func Of(requests int64, interval, discovery float64, pages int64) Total {
 	return t
 }
 
-// rounding is what a whole number may have lost by being divided.
+// rounding is the largest rounding error of a whole number that was divided and multiplied again.
 const rounding = 1e-6
 
-// Wants is what a part says before it is asked for its visits.
+// Wants is what a part reports before the division.
 type Wants struct {
 	New   int64 `json:"new"`   // pages that wait for their first visit
-	Pages int64 `json:"pages"` // that are kept fresh
+	Pages int64 `json:"pages"` // pages that are kept fresh
 }
 
-// And returns what two parts want.
+// And returns the sum of what two parts want.
 func (w Wants) And(o Wants) Wants { return Wants{w.New + o.New, w.Pages + o.Pages} }
 
-// Part is what a part gets.
+// Part is one part's share of the total.
 type Part struct {
-	Requests int64   `json:"requests"` // an interval, one at least
+	Requests int64   `json:"requests"` // per interval, at least 1
 	Visits   int64   `json:"visits"`   // over the horizon
 	Horizon  float64 `json:"horizon_s"`
-	// Discovery is the share of the requests that is owed to new pages. A part without new pages has the share of the
-	// total, for those that it may find.
+	// Discovery is the share of the requests that is reserved for new pages. A part without new pages has the total's
+	// share, for new pages that it may find.
 	Discovery float64 `json:"discovery"`
 }
 
-// PerSecond returns how many visits a second a policy plans with.
+// PerSecond returns the number of visits per second with which a policy plans.
 func (p Part) PerSecond() float64 { return (float64(p.Visits) + 1e-3) / p.Horizon }
 
-// again is about how many seconds it takes until a total is divided again.
+// again is about how many seconds pass between two divisions.
 const again = 5
 
-// Divide divides a total among parts that want something. Ask tells all parts a threshold, and returns what they ask
-// for at it. The error is ask's.
+// Divide divides a total among parts. ask returns the demand of each part at a threshold. Divide returns the error of
+// ask.
 func Divide(t Total, wants []Wants, ask func(threshold float64) ([]allocate.Demand, error)) ([]Part, error) {
 	visits, _, err := allocate.Agree(t.Visits, ask)
 	if err != nil {
@@ -106,7 +106,7 @@ func Divide(t Total, wants []Wants, ask func(threshold float64) ([]allocate.Dema
 	return parts, nil
 }
 
-// evenly divides a total: nobody gets more than it needs, and what it leaves is for those that need more.
+// evenly divides a total. No part gets more than it needs, and the rest is for parts that need more.
 func evenly(total float64, needs []float64) []float64 {
 	order := make([]int, len(needs))
 	for i := range order {
@@ -121,8 +121,8 @@ func evenly(total float64, needs []float64) []float64 {
 	return parts
 }
 
-// Split divides a whole number by weights, which may all be 0: evenly then. Each part is 1 at least; the whole has as
-// many.
+// Split divides a whole number in proportion to weights, or evenly if all are 0. Each part is at least 1. The parts sum
+// to the total, unless there are more of them.
 func Split(total int64, weights []float64) []int64 {
 	sum := 0.0
 	for _, w := range weights {

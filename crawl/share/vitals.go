@@ -1,16 +1,16 @@
 package share
 
-// Vitals are what a node tells the others of its work: a few numbers, each of this node alone.
+// Vitals are a few numbers about a node's work that it reports to the other nodes.
 type Vitals struct {
 	Pages    int64   `json:"pages"`                     // stored by this run
 	PagesS   float64 `json:"recent_pages_per_s"`        // over the last seconds
-	Failed   int64   `json:"urls_failed"`               // fetches of this run that brought no page
-	Queued   int64   `json:"queued"`                    // pages that wait to be fetched, new and due
+	Failed   int64   `json:"urls_failed"`               // fetches of this run without a page
+	Queued   int64   `json:"queued"`                    // pages in queues, new and due
 	DiskFree int64   `json:"disk_free_bytes,omitempty"` // of the data directory's disk; 0: not known
-	Fetches  int     `json:"fetches_allowed"`           // at the same time, as the node's own controller says
+	Fetches  int     `json:"fetches_allowed"`           // maximum fetches at the same time, by the node's controller
 }
 
-// And returns what two nodes come to together. The free bytes are those of the node that has the fewest.
+// And returns the combined vitals of two nodes. Free bytes are those of the node with the fewest.
 func (v Vitals) And(o Vitals) Vitals {
 	v.Pages, v.PagesS, v.Failed, v.Fetches = v.Pages+o.Pages, v.PagesS+o.PagesS, v.Failed+o.Failed, v.Fetches+o.Fetches
 	v.Queued += o.Queued
