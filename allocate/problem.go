@@ -19,7 +19,7 @@ type Problem interface {
 	Crawls(i int, gain float64) float64
 }
 
-// An InfeasibleError says which constraint cannot be satisfied.
+// An InfeasibleError names the constraint that cannot be satisfied.
 type InfeasibleError struct {
 	Site    int   // the site whose cap is too small, or -1 if the budget is at fault
 	Need    int64 // crawls that the minimums or the budget require

@@ -100,7 +100,7 @@ func (w *web) seeds() []string {
 	return seeds
 }
 
-// A tally says how often the pages of a web were requested since the last one.
+// A tally is how often the pages of a web were requested since the last tally.
 type tally struct {
 	once, more    int       // pages requested exactly once, and oftener
 	other, opened uint64    // requests for anything else; connections

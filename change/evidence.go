@@ -29,9 +29,9 @@ func Shape(k int, power float64) Belief {
 // relative to the prior's expectation. The posterior is prior × evidence. The zero value is not ready for use;
 // NewEvidence is that of a page without a visit.
 //
-// Evidence combines visits at any distance. A visit tells whether the page has changed since the one before
-// (likelihood 1-e^-dt or e^-dt), or when it last changed. The rates of the grid double, so one exponential and
-// squarings give all likelihoods.
+// Evidence combines visits at any distance. A visit shows whether the page has changed since the one before (likelihood
+// 1-e^-dt or e^-dt), or when it last changed. The rates of the grid double, so one exponential and squarings give all
+// likelihoods.
 type Evidence [Rates]float32
 
 // NewEvidence returns the evidence of no visits: 1 for every rate.

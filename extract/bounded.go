@@ -2,9 +2,9 @@ package extract
 
 import "io"
 
-// readAll reads a stream to its end, or at most limit bytes. whole says that it reached the end. expected is the
-// likely length. It calls room before it takes memory beyond the first freeBytes. The error is that of the stream or
-// of room.
+// readAll reads a stream to its end, or at most limit bytes. whole means that it reached the end. expected is the
+// likely length. It calls room before it takes memory beyond the first freeBytes. The error is that of the stream or of
+// room.
 func readAll(in io.Reader, expected, limit int64, room func(bytes int64) error) (data []byte, whole bool, err error) {
 	granted := min(max(expected, 512), freeBytes, limit+1)
 	data = make([]byte, 0, granted)

@@ -160,7 +160,7 @@ func isAbsolute(text []byte) bool {
 func isGzip(body []byte) bool { return bytes.HasPrefix(body, []byte("\x1f\x8b\x08")) }
 
 // unpack returns a gzipped body's content, or the body itself if it is not gzipped. It reads at most max bytes of the
-// content. The error says that there is more, or that the stream is broken after the returned bytes.
+// content. It returns an error if there is more, or if the stream is broken after the returned bytes.
 func unpack(body []byte, max int64, room func(bytes int64) error) ([]byte, error) {
 	if !isGzip(body) {
 		return body, nil

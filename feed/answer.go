@@ -49,7 +49,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Refuse refuses a request, with a code and the reason as JSON. The code 410 tells the client to resynchronise.
+// Refuse refuses a request, with a code and the reason as JSON. The code 410 makes the client resynchronise.
 func Refuse(w http.ResponseWriter, code int, reason error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

@@ -21,7 +21,7 @@ var (
 	// ErrBehind matches the errors of a cursor that is too old: the log no longer has all changes since, and the
 	// client must resynchronise.
 	ErrBehind = errors.New("feed: the cursor is outside of the change log: resynchronise")
-	// ErrPartial says that the node has only some of the cluster's partitions.
+	// ErrPartial means that the node has only some of the cluster's partitions.
 	ErrPartial = errors.New("feed: this node has only some of the partitions: ask a node that is started without --copies")
 	// ErrNotYet matches the errors of a cursor from another node of the cluster, which this node has not caught up
 	// with.

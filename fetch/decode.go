@@ -48,10 +48,10 @@ var windows = map[string]int64{
 
 const maxWindows = 28 << 20
 
-// Decode undoes the content codings that header names (gzip, deflate, br, zstd, at most three on top of each
-// other). It returns at most limit bytes; truncated says that there were more. For a broken stream it returns what
-// came before the break, and an error. If header names no coding, data is body itself. Memory is bounded by limit
-// and the codings' windows, however far the body expands. It keeps no state and may be called concurrently.
+// Decode undoes the content codings that header names (gzip, deflate, br, zstd, at most three on top of each other). It
+// returns at most limit bytes; truncated means that there were more. For a broken stream it returns what came before
+// the break, and an error. If header names no coding, data is body itself. Memory is bounded by limit and the codings'
+// windows, however far the body expands. It keeps no state and may be called concurrently.
 func Decode(header http.Header, body []byte, limit int64) (data []byte, truncated bool, err error) {
 	codings, err := contentCodings(header)
 	if err != nil {

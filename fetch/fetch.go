@@ -111,7 +111,7 @@ func (o Options) MostHeld() int64 {
 // headerFactor is how many bytes the parsed header takes for each byte of its text.
 const headerFactor = 3
 
-// Request is one page to ask for.
+// Request is a request for one page.
 type Request struct {
 	URL weburl.URL
 	// ETag and LastModified are those of the stored copy. If set, they make the request conditional. Values that a

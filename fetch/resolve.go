@@ -18,9 +18,9 @@ import (
 // ErrNoHost is wrapped by a Resolver's error if the host certainly has no address.
 var ErrNoHost = errors.New("host has no address")
 
-// Resolver looks names up. Lookup returns the addresses of a host, best first, and how long they may be used. An
-// error that wraps ErrNoHost says that the host certainly has none; ttl is then how long that may be assumed.
-// Lookup is called concurrently.
+// Resolver looks names up. Lookup returns the addresses of a host, best first, and how long they may be used. An error
+// that wraps ErrNoHost means that the host certainly has none; ttl is then how long that may be assumed. Lookup is
+// called concurrently.
 type Resolver interface {
 	Lookup(ctx context.Context, host string) (addrs []netip.Addr, ttl time.Duration, err error)
 }
@@ -161,7 +161,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	}
 }
 
-// entry returns the valid entry of a host, or a new one. mine says that it is new and that the caller must fill it.
+// entry returns the valid entry of a host, or a new one. mine means that it is new and that the caller must fill it.
 func (n *names) entry(host string) (entry *name, mine bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

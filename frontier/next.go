@@ -22,25 +22,24 @@ type Page struct {
 	Continues   bool // uses the connection that the site's last request left open
 }
 
-// Answer tells Done how a request went.
+// Answer is the outcome of a request, for Done.
 type Answer struct {
 	End        time.Time     // of the answer; zero is now
 	Took       time.Duration // from the start of the request to End
 	Kept       bool          // the connection is open for another request
 	Failed     bool          // the host could not serve: no answer, time-out, 429, 503; it backs off
 	RetryAfter time.Duration // the wait that the answer asked for; 0 or negative: none
-	// it is unknown whether the host got the request: the host waits its interval, the page stays in its queue
+	// it is unknown whether the request reached the host: the host waits its interval, the page stays queued
 	Unheard bool
 }
 
 // whole is one choice, in the millionths that Frontier.owed counts.
 const whole = 1_000_000
 
-// Next returns the page to fetch at now and books its host until the page is given back. If nothing
-// may go, ok is false and wake is the earliest time to ask again; a zero wake means that only new
-// work, or a page given back, can help.
+// Next returns the page to fetch at now and books its host until the page is given back. If nothing may go, ok is false
+// and wake is the earliest time to ask again; a zero wake means that only new work, or a page given back, can help.
 //
-// What holds of every page handed out:
+// Every page handed out meets these conditions:
 //
 //   - Its host has no other page in flight. Where AddressDelay is positive and the host's address is
 //     known, neither has the address, and its delay is over, except for a page with Continues if the
@@ -55,20 +54,19 @@ const whole = 1_000_000
 //   - It is due, or new. Within a queue the least key goes first.
 //   - It was not handed out before, unless it was returned.
 //
-// Among the pages that may go, those on an open connection go first, in the order in which their
-// connections became free. Then, if both a due and a new page may go, the due one goes, except that
-// new pages get DiscoveryShare of these choices, evenly spread: of n choices in a row the floor of
-// n × share or one more. Choices with only one kind available don't count. Among due pages the longest
-// overdue goes first, among new ones that of the site with the highest priority, equal ones by lowest
-// site name. The same calls with the same arguments give the same pages.
+// Among the pages that may go, those on an open connection go first, in the order in which their connections became
+// free. Then, if both a due and a new page may go, the due one goes, except that new pages get DiscoveryShare of these
+// choices, evenly spread: of n choices in a row the floor of n × share or one more. Choices with only one kind
+// available don't count. Among due pages the longest overdue goes first, among new ones that of the site with the
+// highest priority, equal ones by lowest site name. The same calls with the same arguments give the same pages.
 //
 // So a due page waits for its host's gate, for due pages that were due before it, and for the share of the new. A new
 // page waits for pages of sites with a higher priority; with a positive Delay these are never available all the time,
 // so that enough fetchers reach every site. Without a Delay the ordering alone decides whether a site of low priority
 // ever gets its turn.
 //
-// Next takes O(log hosts), and a Read for every eighth page. With AddressDelay, the hosts that wait
-// for one address are all looked at again whenever it becomes free.
+// Next takes O(log hosts), and a Read for every eighth page. With AddressDelay, the hosts that wait for one address are
+// all looked at again whenever it becomes free.
 func (f *Frontier) Next(now time.Time) (p Page, wake time.Time, ok bool) {
 	t := f.tick(now)
 	for f.err == nil && !f.paused {
@@ -204,10 +202,10 @@ func (f *Frontier) charge(c choice) {
 	}
 }
 
-// Bind tells the address of p's host, before the connection is made. If another request to the address is in flight,
-// or its AddressDelay is not over, ok is false: p is back in its queue and its host waits by itself from now on;
-// until is when the address is free, zero if that is not known. Without AddressDelay ok is always true. O(log hosts +
-// hosts waiting for the address).
+// Bind sets the address of p's host, before the connection is made. If another request to the address is in flight, or
+// its AddressDelay is not over, ok is false: p is back in its queue and its host waits by itself from now on; until is
+// when the address is free, zero if that is not known. Without AddressDelay ok is always true. O(log hosts + hosts
+// waiting for the address).
 func (f *Frontier) Bind(p Page, addr netip.Addr, now time.Time) (ok bool, until time.Time) {
 	t := f.tick(now)
 	h := f.inFlight(p, "Bind").host
@@ -290,7 +288,7 @@ func (f *Frontier) putBack(s *site, p Page) {
 	}
 }
 
-// Committed tells that the outcome of p is stored and its entry is gone from the stored queue. It may come before or
+// Committed reports that the outcome of p is stored and its entry is gone from the stored queue. It may come before or
 // after the page is given back by Done or Drop, and does nothing for a Robots page. O(pages of the site not yet
 // committed).
 func (f *Frontier) Committed(p Page) {

@@ -7,8 +7,8 @@ import (
 	"freshet/weburl"
 )
 
-// A batch holds what was read and is not in the store yet. It has each page at most once, so the order of its entries
-// makes no difference.
+// A batch holds records that were read and are not in the store yet. It has each page at most once, so the order of its
+// entries makes no difference.
 type batch struct {
 	pages  map[weburl.URL]struct{}
 	found  []store.Record

@@ -16,10 +16,10 @@ import (
 	"freshet/weburl"
 )
 
-// Repair makes a damaged data directory usable again, and calls report for everything that it did. It keeps what
-// can be read of the database and makes its rows consistent. If the rows of a visit are lost, it reads the visit again
-// from its capture. What an operator took down stays down: if damage brought bytes of it back, Repair deletes them
-// again. The options say how to open the store. The next crawl fetches what Repair cannot restore.
+// Repair makes a damaged data directory usable again, and calls report for everything that it did. It keeps what can be
+// read of the database and makes its rows consistent. If the rows of a visit are lost, it reads the visit again from
+// its capture. What an operator took down stays down: if damage brought bytes of it back, Repair deletes them again.
+// The options are those for opening the store. The next crawl fetches what Repair cannot restore.
 func Repair(ctx context.Context, dir string, o store.Options, report func(store.Problem)) error {
 	if o.FS == nil {
 		o.FS = vfs.Default

@@ -59,7 +59,7 @@ type Options struct {
 // ErrNone matches the error of a directory without an index.
 var ErrNone = errors.New("index: there is none")
 
-// errGone says that the folder of an open index was deleted: a purge does that.
+// errGone means that the folder of an open index was deleted: a purge does that.
 var errGone = errors.New("index: its folder is gone")
 
 // An Index is the full-text index of a crawl. Call Run once. Search is safe for concurrent use, also during Run.
@@ -100,7 +100,7 @@ func Open(o Options) (*Index, error) {
 	return &Index{o: o, bleve: made}, nil
 }
 
-// none reports whether an error of Bleve says that there is no index.
+// none reports whether an error of Bleve means that there is no index.
 func none(err error) bool {
 	return errors.Is(err, bleve.ErrorIndexPathDoesNotExist) || errors.Is(err, bleve.ErrorIndexMetaMissing)
 }
@@ -338,7 +338,7 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 	return nil
 }
 
-// errUnwanted says that a page must not be in the index.
+// errUnwanted means that a page must not be in the index.
 var errUnwanted = errors.New("index: the page must not be indexed")
 
 // page returns the index entry of a page: its last version.

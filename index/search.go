@@ -16,7 +16,7 @@ import (
 	"freshet/weburl"
 )
 
-// A Query says which pages to find. Zero values do not filter.
+// A Query describes the pages to find. Zero values do not filter.
 type Query struct {
 	Words         string // all of them; "in quotes" a phrase, -word excludes a word
 	Site          weburl.Site

@@ -24,7 +24,7 @@ type Experiment struct {
 // Runner measures and adds its results to out. When ctx ends it soon returns the error of ctx.
 type Runner func(ctx context.Context, out *Result) error
 
-// ParameterError says that a parameter has an invalid value.
+// ParameterError is the error of a parameter with an invalid value.
 type ParameterError struct {
 	Name  string // of the flag, without dashes
 	Value any
@@ -70,7 +70,7 @@ func (t *Trial) Run(ctx context.Context, progress func(Progress)) (*Result, erro
 	return out, nil
 }
 
-// Progress says how far a run has come.
+// Progress is the progress of a run.
 type Progress struct {
 	Doing       string // the present activity, such as a policy's name, or ""
 	Done, Total int    // in the experiment's own steps; Total is 0 if unknown

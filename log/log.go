@@ -1,9 +1,9 @@
 // Package log is the replicated log of a cluster. For each partition it is a sequence of entries, kept on several
 // machines.
 //
-// An entry is a group of a partition's records, or says that a node takes the partition. Each entry names the place
-// that it follows. An append behind any place but the end is refused. So a node that was deposed cannot write, even
-// if it does not know of it and whatever its clock says.
+// An entry is a group of a partition's records, or records that a node takes the partition. Each entry names the place
+// that it follows. An append behind any place but the end is refused. So a node that was deposed cannot write, even if
+// it does not know of it and whatever its clock says.
 //
 // Entries are chained: each carries a digest of all before it. So a reader notices a hole, a fork or a changed byte.
 package log
@@ -21,13 +21,13 @@ import (
 	"freshet/weburl"
 )
 
-// ErrDeposed says that the log has further entries behind the given place: another node has taken the partition.
+// ErrDeposed means that the log has further entries behind the given place: another node has taken the partition.
 var ErrDeposed = errors.New("log: another owner has written")
 
-// ErrBroken says that an entry does not follow the one before it.
+// ErrBroken means that an entry does not follow the one before it.
 var ErrBroken = errors.New("log: broken chain")
 
-// ErrTruncated says that entries behind a place were dropped from the log. A snapshot of the partition includes them.
+// ErrTruncated means that entries behind a place were dropped from the log. A snapshot of the partition includes them.
 var ErrTruncated = errors.New("log: it begins later")
 
 // MaxEntry is the largest size of an encoded entry, in bytes.
@@ -157,9 +157,9 @@ func (j *Joined) Add(e Entry) (data []byte, whole bool) {
 	return data, true
 }
 
-// Take makes a node the owner of a partition. It reads the entries behind a place, calls apply for each, and appends
-// an entry that says that the node takes the partition. It returns the place behind this entry. If others write at
-// the same time, it reads on until ctx ends.
+// Take makes a node the owner of a partition. It reads the entries behind a place, calls apply for each, and appends an
+// entry that records that the node takes the partition. It returns the place behind this entry. If others write at the
+// same time, it reads on until ctx ends.
 func Take(ctx context.Context, l Log, p weburl.Partition, node string, from Place, apply func(Read) error) (Place, error) {
 	taken := Entry{Owner: node, Taken: true, Data: []byte(rand.Text())} // unlike that of a run that lost its disk
 	for {

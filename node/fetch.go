@@ -33,7 +33,7 @@ type visit struct {
 	bytes     int64 // of the answer
 }
 
-// fetch makes the request of a turn and reports the result. leave says whether the request may go to the host's
+// fetch makes the request of a turn and reports the result. leave receives whether the request may go to the host's
 // address.
 func (n *Node) fetch(v *visit, leave <-chan bool) {
 	request := n.request(&v.fetch)

@@ -49,7 +49,7 @@ type Store interface {
 	Close()
 }
 
-// ErrRefused says that a store refuses a request: there is no such bucket, or the credentials are wrong.
+// ErrRefused means that a store refuses a request: there is no such bucket, or the credentials are wrong.
 var ErrRefused = errors.New("refused")
 
 // Scheme begins the addresses of buckets.

@@ -92,7 +92,7 @@ func (b *bucket) String() string { return b.address }
 
 func (b *bucket) Close() { b.transport.CloseIdleConnections() }
 
-// fault says what an error means and what to do about it.
+// fault returns an error that explains a failure of the store and what to do about it.
 func (b *bucket) fault(what, name string, err error) error {
 	if err == nil {
 		return nil

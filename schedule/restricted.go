@@ -8,13 +8,13 @@ import (
 	"sort"
 )
 
-// Restricted is Regret for tasks that may not have every slot: allowed[i], if not nil, says which slots task i may
+// Restricted is Regret for tasks that may not have every slot: allowed[i], if not nil, has the slots that task i may
 // have; slots must be sorted by start. It starts from Regret's schedule. Tasks in forbidden slots lose them. Each is
-// brought back by a shortest augmenting path. Neither the removal of forbidden pairs nor a shortest path makes a
-// cycle of negative cost, so the result is exact: most tasks, then least cost.
+// brought back by a shortest augmenting path. Neither the removal of forbidden pairs nor a shortest path makes a cycle
+// of negative cost, so the result is exact: most tasks, then least cost.
 //
-// With h tasks in forbidden slots and g stretches of slots that tasks may have, it takes O(h·k·(m+g log g)), where k
-// is the number of rounds until no path gets shorter, some tens for thousands of tasks. A task with a window has two
+// With h tasks in forbidden slots and g stretches of slots that tasks may have, it takes O(h·k·(m+g log g)), where k is
+// the number of rounds until no path gets shorter, some tens for thousands of tasks. A task with a window has two
 // stretches, one bound to some crawlers up to one a slot.
 func Restricted(tasks []Task, slots []Slot, allowed []func(Slot) bool) Schedule {
 	if len(allowed) != len(tasks) {

@@ -25,7 +25,7 @@ func (t Task) at(start float64) float64 {
 	return math.Abs(start - t.Ideal)
 }
 
-// A Schedule says which slot each task got.
+// A Schedule assigns slots to tasks.
 type Schedule struct {
 	Slot   []int32 // of each task, its index among the slots, or -1
 	Placed int     // tasks that got one

@@ -36,7 +36,7 @@ type indexed struct {
 	next int32  // the link's place in links, plus 1
 }
 
-// tagOf returns the tag of a second hash, by which links that share a fingerprint are told apart.
+// tagOf returns the tag of a second hash, which distinguishes links that share a fingerprint.
 func tagOf(second weburl.Fingerprint) uint32 { return uint32(second) }
 
 // entry returns the set's entry for a link.

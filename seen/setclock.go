@@ -43,8 +43,8 @@ func NewSetClock(size int) *SetClock {
 // Slots returns the number of slots.
 func (c *SetClock) Slots() int { return ways * len(c.sets) }
 
-// Touch requests fp, which is not 0, and puts it into the cache if it is not there. hit says that it was there. slot
-// is its place until it leaves; after a miss the slot's former fingerprint, if any, has left.
+// Touch requests fp, which is not 0, and puts it into the cache if it is not there. hit reports whether it was there.
+// slot is its place until it leaves; after a miss the slot's former fingerprint, if any, has left.
 func (c *SetClock) Touch(fp weburl.Fingerprint) (slot int, hit bool) {
 	// The middle 32 bits, scaled to the number of sets.
 	n := int(uint64(uint32(fp>>16)) * uint64(len(c.sets)) >> 32)

@@ -9,7 +9,7 @@ import (
 	"freshet/clock"
 )
 
-// Config says which web to compute. A zero field stands for its default.
+// Config describes the web to compute. A zero field means its default.
 type Config struct {
 	Seed  uint64 `json:"seed"`
 	Sites int    `json:"sites"` // default 8, which has every habit once; at most 10,000

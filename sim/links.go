@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// targetKind says what a link leads to.
+// targetKind is the kind of target of a link.
 type targetKind uint8
 
 const (

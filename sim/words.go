@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// language is a list of words made of syllables. By Zipf's law it says how often each word is used.
+// language is a list of words made of syllables. Their frequencies follow Zipf's law.
 type language struct {
 	words []string
 	draw  [1 << drawBits]uint16 // indices of words, each as often as it is likely

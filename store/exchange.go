@@ -27,9 +27,9 @@ type Arrived struct {
 	Number uint64 `cbor:"-"` // set by Apply: its own number
 }
 
-// Parted says that the partition's links to partition To are sent to another owner from now on, if they come from
-// records after number Record. One owner had both partitions until then and decided about earlier links. Joined
-// says that both partitions have one owner again and all sent links were accepted: no more are sent.
+// Parted records that the partition's links to partition To are sent to another owner from now on, if they come from
+// records after number Record. One owner had both partitions until then and decided about earlier links. Joined says
+// that both partitions have one owner again and all sent links were accepted: no more are sent.
 type Parted struct {
 	Partition weburl.Partition `cbor:"-"`
 	To        weburl.Partition `cbor:"1,keyasint,omitempty"`
@@ -37,7 +37,7 @@ type Parted struct {
 	Joined    bool             `cbor:"3,keyasint,omitempty"`
 }
 
-// Taken says that the partition has a new owner.
+// Taken records that the partition has a new owner.
 type Taken struct {
 	Partition weburl.Partition `cbor:"-"`
 	By        string           `cbor:"1,keyasint,omitempty"` // its name; "": the crawl has only one owner

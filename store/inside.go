@@ -166,7 +166,7 @@ func (in Inside) Begun() ([]Purging, error) { return in.begun() }
 // BeginAgain makes the next FinishPurges delete the bytes of p again.
 func (in Inside) BeginAgain(p Purging) error { return in.put(p.key(), &p, pebble.Sync) }
 
-// End says that no byte of what a purge takes down is left on disk.
+// End declares that no byte of what a purge takes down is left on disk.
 func (in Inside) End(p Purging) error {
 	batch := in.db.NewBatch()
 	if err := batch.Delete(p.key(), nil); err != nil {

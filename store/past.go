@@ -43,7 +43,7 @@ func (p *Page) FirstVisit() uint32 {
 	return 1
 }
 
-// Ended reports whether a change says that the page is no longer at its URL.
+// Ended reports whether a change means that the page is no longer at its URL.
 func (k ChangeKind) Ended() bool {
 	switch k {
 	case ChangeMoved, ChangeGone, ChangeWithdrawn, ChangePurged:

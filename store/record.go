@@ -161,7 +161,7 @@ type Fetched struct {
 	Charset string          `cbor:"33,keyasint,omitempty"`
 	// the source that claimed a change of the page, as refresh.Source; 0: none
 	Claimed uint8 `cbor:"36,keyasint,omitempty"`
-	// Unconditional says that the request did not carry the validators of the page's copy, though it has some: to
+	// Unconditional means that the request did not carry the validators of the page's copy, though it has some: to
 	// check whether they can be trusted, or because they cannot.
 	Unconditional bool `cbor:"37,keyasint,omitempty"`
 	// Collected is cash that was held back from the page and is now added to its own. Paid is the part of its cash
@@ -209,7 +209,7 @@ type Robots struct {
 	KeepTDMRep bool   `cbor:"16,keyasint,omitempty"` // Body replaces the stored tdmrep.json; empty: the site has none
 }
 
-// Obeyed says that all pages of a site were checked against the rules with that digest: see Robots.
+// Obeyed records that all pages of a site were checked against the rules with that digest: see Robots.
 type Obeyed struct {
 	Site  weburl.Site `cbor:"1,keyasint,omitempty"`
 	Rules uint64      `cbor:"2,keyasint,omitempty"`
@@ -242,7 +242,7 @@ type Planned struct {
 	Lift        bool               `cbor:"3,keyasint,omitempty"` // its strikes are reset
 }
 
-// Struck says how many unclean stops in a row came while a page was processed. They are reset when the page is
+// Struck records how many unclean stops in a row came while a page was being processed. They are reset when the page is
 // processed to its end.
 type Struck struct {
 	Partition   weburl.Partition   `cbor:"-"`
@@ -257,7 +257,7 @@ type Refused struct {
 	Reason string     `cbor:"3,keyasint,omitempty"`
 }
 
-// Withdrawn says that a page's body may no longer be served.
+// Withdrawn records that a page's body may no longer be served.
 type Withdrawn struct {
 	Partition   weburl.Partition   `cbor:"-"`
 	Fingerprint weburl.Fingerprint `cbor:"1,keyasint,omitempty"`
@@ -287,7 +287,7 @@ type Scrubbed struct {
 	Partition weburl.Partition `cbor:"-"`
 }
 
-// Relocated says that captures were copied out of a WARC file that will be deleted.
+// Relocated records that captures were copied out of a WARC file that will be deleted.
 type Relocated struct {
 	Partition weburl.Partition `cbor:"-"`
 	File      string           `cbor:"1,keyasint,omitempty"` // where they were
@@ -317,8 +317,8 @@ type Pruned struct {
 	Visits      uint32             `cbor:"3,keyasint,omitempty"`
 }
 
-// Forgotten deletes entries of the change log that say that a page has ended. A reader that starts before the last
-// of them, Counters.Horizon, must compare with the page table instead.
+// Forgotten deletes entries of the change log that record the end of a page. A reader that starts before the last of
+// them, Counters.Horizon, must compare with the page table instead.
 type Forgotten struct {
 	Partition weburl.Partition `cbor:"-"`
 	Changes   []uint64         `cbor:"1,keyasint,omitempty"` // numbers of the entries, at most 4,096
@@ -341,7 +341,7 @@ type Rank struct {
 // MaxListed bounds the list of a Relocated, Forgotten or Ranked record.
 const MaxListed = 4096
 
-// Mark says that a consumer has read a partition's records up to and including Record. Records that every consumer
+// Mark records that a consumer has read a partition's records up to and including Record. Records that every consumer
 // has passed are trimmed. A mark never goes back.
 type Mark struct {
 	Partition weburl.Partition `cbor:"-"`

@@ -134,7 +134,7 @@ type Entry struct {
 	Cash        float64
 }
 
-// Move says that a page entered a queue, left it or changed its place, or that it got more cash.
+// Move records that a page entered a queue, left it or changed its place, or that it got more cash.
 type Move struct {
 	Site        weburl.Site
 	Fingerprint weburl.Fingerprint // key of the page's row
@@ -208,7 +208,7 @@ type Version struct {
 	PageSignals string     `cbor:"12,keyasint,omitempty"` // and of the answer
 }
 
-// ChangeKind says what happened to a page. The numbers are part of the format.
+// ChangeKind is what happened to a page. The numbers are part of the format.
 type ChangeKind uint8
 
 // What happens to a page.

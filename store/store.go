@@ -47,7 +47,7 @@ type Options struct {
 	// cluster, and Follow applies the records of partitions of other nodes.
 	Log Log
 
-	// Partial says that the directory need not have all partitions of its cluster.
+	// Partial means that the directory need not have all partitions of its cluster.
 	Partial bool
 
 	// FinishPurges calls OnPurge before it ends. hit reports whether a URL is being purged. OnPurge removes such
@@ -371,10 +371,9 @@ func (s *Store) Heartbeat(now time.Time) error {
 	return errors.Join(s.putHeartbeat(heartbeat{At: now.UnixNano()}), s.highwater.write())
 }
 
-// Settle says that no request is in flight and that the stored gates are complete. A Close without a Heartbeat in
+// Settle declares that no request is in flight and that the stored gates are complete. A Close without a Heartbeat in
 // between then notes a clean stop. After a clean stop a directory is settled until the first Heartbeat. After an
-// unclean stop it is not: so opening it to read or repair does not hide from the next crawl that gates may be
-// missing.
+// unclean stop it is not: so opening it to read or repair does not hide from the next crawl that gates may be missing.
 func (s *Store) Settle() { s.settled.Store(true) }
 
 func (s *Store) putHeartbeat(h heartbeat) error { return s.put(heartbeatKey(), h, pebble.Sync) }

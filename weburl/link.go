@@ -14,7 +14,7 @@ type Link struct {
 	LastMod     int64       // when a sitemap or feed says that the page changed, unix nanoseconds; 0 for not said
 }
 
-// Rel says how a page came to carry a link. It is kept on disk: new values go to the end.
+// Rel is the kind of reference by which a page carries a link. It is kept on disk: new values go to the end.
 type Rel uint8
 
 // The ways a URL becomes known.

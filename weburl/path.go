@@ -101,9 +101,9 @@ const (
 	inAll  = inHost | inTail
 )
 
-// clean says of every byte in which parts it stands as it is: for path and query what the standard
-// leaves unencoded, for a host what needs no mapping. The dots of a host and what divides one part
-// from the next are seen to by the code.
+// clean has, for every byte, the parts in which it need not be encoded: for path and query what the standard leaves
+// unencoded, for a host what needs no mapping. The dots of a host and what divides one part from the next are seen to
+// by the code.
 var clean = [256]uint8{
 	'0': inAll, '1': inAll, '2': inAll, '3': inAll, '4': inAll,
 	'5': inAll, '6': inAll, '7': inAll, '8': inAll, '9': inAll,

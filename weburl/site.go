@@ -25,8 +25,8 @@ func (s Site) Host() string {
 	return host
 }
 
-// Name returns the name of the host: Host without a final dot, which only says that the name is whole. Sites of one
-// name are one host, to which politeness is owed.
+// Name returns the name of the host: Host without a final dot, which only marks the name as complete. Sites of one name
+// are one host, to which politeness is owed.
 func (s Site) Name() string { return HostName(s.Host()) }
 
 // HostName returns a canonical host without its final dot.

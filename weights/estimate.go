@@ -15,7 +15,7 @@ type Estimate struct {
 	wrong    float64   // d over all pages
 }
 
-// Estimate estimates b, c and d. strength says how much the data of all pages and slots counts for each page and slot,
+// Estimate estimates b, c and d. strength sets how much the data of all pages and slots counts for each page and slot,
 // in sightings of its own; 1 to 10 is sensible. Estimate panics unless strength is positive.
 //
 //   - c of a slot is shrunk towards that of its result page, and this towards that of all.

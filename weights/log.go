@@ -9,7 +9,7 @@ type Slot struct {
 	Position int32 // j
 }
 
-// State says whether a page had changed since the copy that answered the query was made.
+// State is whether a page had changed since the copy that answered the query was made.
 type State int8
 
 // The states. The zero value means that nobody checked.
@@ -19,7 +19,7 @@ const (
 	Stale
 )
 
-// Answer says what the user found after a click on a page that had changed.
+// Answer is what the user found after a click on a page that had changed.
 type Answer int8
 
 // The answers. The zero value means that nobody judged.
@@ -119,7 +119,7 @@ func (l *Log) At(seconds float64) {
 	l.first, l.last = min(l.first, seconds), max(l.last, seconds)
 }
 
-// Until says that the log has no more queries up to a time, which is in the seconds of At.
+// Until declares that the log has no more queries up to a time, which is in the seconds of At.
 func (l *Log) Until(seconds float64) { l.until = seconds }
 
 // PerDay returns the mean number of queries a day. A log without times, or with only one, counts as one day. A log with

@@ -8,9 +8,9 @@ import (
 	"freshet/weburl"
 )
 
-// How long things hold.
+// How long answers are valid.
 const (
-	// Life is how long an answer holds.
+	// Life is how long an answer is valid.
 	Life = 24 * time.Hour
 	// again is how soon an unreachable robots.txt is requested again if older rules remain in force, and how long pages
 	// wait for a tdmrep.json on a host that may not be requested.
@@ -69,7 +69,7 @@ type Verdict struct {
 	Next     weburl.URL // request this next: the target of a redirect, or the tdmrep.json if Fresh
 }
 
-// Patience says how often an unreachable robots.txt is requested.
+// Patience is how often an unreachable robots.txt is requested.
 type Patience struct {
 	First time.Duration // the first wait; each next one is twice as long, up to four hours
 	Tries int           // failures in a row after which a site is shelved
@@ -223,7 +223,7 @@ func (w way) begun(now time.Time) time.Time {
 	return w.since
 }
 
-// follow notes where a redirect led, or that the tdmrep.json comes next. It reports false if there is no room: then a
+// follow records where a redirect led, or that the tdmrep.json comes next. It reports false if there is no room: then a
 // robots.txt waits, as after a failure. It never drops another site's way that is in use: two sites that dropped each
 // other's would ask forever. It drops a way that was not used for longer than an answer holds.
 func (b *Book) follow(site weburl.Site, w way, now time.Time) bool {
@@ -256,9 +256,9 @@ const (
 	Ask             // it may be fetched again
 )
 
-// Look returns what the rules mean for a page that is in no queue or has a copy. refused says that an older
-// robots.txt forbade the page and it is in no queue. served says that it has a copy, and the copy is served. While
-// robots.txt is unreachable and nothing may be fetched, every page stays as it is.
+// Look returns what the rules mean for a page that is in no queue or has a copy. refused means that an older robots.txt
+// forbade the page and it is in no queue. served means that it has a copy, and the copy is served. While robots.txt is
+// unreachable and nothing may be fetched, every page stays as it is.
 func (s Standing) Look(u weburl.URL, refused, served bool) Effect {
 	switch {
 	case s.Closed || !refused && !served:

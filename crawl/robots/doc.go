@@ -1,9 +1,9 @@
 // Package robots decides what the robots.txt of sites allow the crawl (RFC 9309). It does no I/O and has no clock.
 //
-// Parse reads a file for one crawler into Rules, in time and memory proportional to the file. Rules say whether a
-// URL may be fetched. The cost of that is bounded for every file and URL.
+// Parse reads a file for one crawler into Rules, in time and memory proportional to the file. Rules decide whether a
+// URL may be fetched, at a bounded cost for every file and URL.
 //
-// A Book holds the rules of sites, in a bounded number of bytes, and where to look for their robots.txt. Judge says
-// what an answer means, or its absence. Standing.Look says what changed rules mean for a page. The caller makes the
-// requests, stores what is fetched, and counts the failures.
+// A Book holds the rules of sites, in a bounded number of bytes, and where to look for their robots.txt. Judge
+// interprets an answer, or its absence. Standing.Look applies changed rules to a page. The caller makes the requests,
+// stores what is fetched, and counts the failures.
 package robots

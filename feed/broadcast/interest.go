@@ -11,7 +11,7 @@ import (
 // maxInterests bounds each list of an Interest.
 const maxInterests = 10_000
 
-// Interest says which pages a client wants: those that match any of its entries, or all if it has none.
+// Interest describes the pages that a client wants: those that match any of its entries, or all if it has none.
 type Interest struct {
 	Sites   []string `json:"sites,omitempty"`   // such as https://example.org
 	Domains []string `json:"domains,omitempty"` // registrable domains, such as example.org

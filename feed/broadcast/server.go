@@ -54,7 +54,7 @@ type Subscription struct {
 	// Have maps the client's URLs to the digests of their bodies, hexadecimal. The server tells it to drop those that
 	// the repository does not have.
 	Have map[string]string `json:"have,omitempty"`
-	// Multicast says that the client listens to the group that GET /feed/group names.
+	// Multicast means that the client listens to the group that GET /feed/group names.
 	Multicast bool `json:"multicast,omitempty"`
 }
 

@@ -63,7 +63,7 @@ type Change struct {
 	Bytes   int64      `json:"size_bytes,omitempty"` // of that body
 }
 
-// Standing says how complete and fresh a mirror is. All but Pages comes from the server.
+// Standing is how complete and fresh a mirror is. All but Pages comes from the server.
 type Standing struct {
 	Pages     int     // in the mirror
 	Freshness float64 // part of the pages that are current
@@ -84,7 +84,7 @@ type Client struct {
 // ErrRefused matches the errors of servers that refuse permanently.
 var ErrRefused = errors.New("mirror: refused")
 
-// errEnd says that a downloader has its whole copy.
+// errEnd means that a downloader has its whole copy.
 var errEnd = errors.New("mirror: done")
 
 // New opens the mirror. It drops pages outside of the interest.

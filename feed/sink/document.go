@@ -16,7 +16,7 @@ import (
 	"freshet/weburl"
 )
 
-// A Document holds the text of a page's last version, or says that the page has ended for these uses.
+// A Document holds the text of a page's last version, or reports that the page has ended for these uses.
 type Document struct {
 	URL  string `json:"url" parquet:"url"`
 	Site string `json:"site" parquet:"site,dict"`

@@ -130,7 +130,7 @@ func (s *Sink) open(ctx context.Context) error {
 	return s.orAgain(ctx, err)
 }
 
-// orAgain starts again with all pages if err says that the log no longer has all changes since the mark.
+// orAgain starts again with all pages if err means that the log no longer has all changes since the mark.
 func (s *Sink) orAgain(ctx context.Context, err error) error {
 	if !errors.Is(err, feed.ErrBehind) && !errors.Is(err, feed.ErrCursor) {
 		return err

@@ -64,7 +64,7 @@ type trial struct {
 // span is the time between two moments.
 type span struct{ from, to time.Time }
 
-// holding is an entry: it says which node has a partition.
+// holding is an entry: the node that has a partition.
 type holding struct {
 	partition weburl.Partition
 	node, run string

@@ -199,7 +199,7 @@ func newLog[N ~uint64](open func(io.Reader, N) *record.Reader, raw []byte, numbe
 	return open(bytes.NewReader(raw), N(number))
 }
 
-// packed reports whether a text is in an S2 block that a value holds, as it is or after a byte that tells its kind.
+// packed reports whether a text is in an S2 block that a value holds, as it is or after a byte for its kind.
 func (s search) packed(value []byte) bool {
 	for _, from := range []int{0, 1} {
 		var v any

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// ErrUnavailable says that this machine cannot download Debian packages, because it has no apt-get or dpkg-deb. A test
+// ErrUnavailable means that this machine cannot download Debian packages, because it has no apt-get or dpkg-deb. A test
 // may then skip, except in continuous integration.
 var ErrUnavailable = errors.New("sites: Debian packages cannot be fetched here")
 

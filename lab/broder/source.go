@@ -140,7 +140,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// scheme says which process owns a URL. Cho calls it the partitioning function.
+// scheme maps a URL to the process that owns it. Cho calls it the partitioning function.
 type scheme struct {
 	name  string
 	owner func(fp weburl.Fingerprint, site uint32) uint64

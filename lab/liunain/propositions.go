@@ -73,7 +73,7 @@ func bestNumber(out *lab.Result) error {
 	return nil
 }
 
-// exhaust tries all numbers up to twice that of the best load, and returns the best. near says whether it is that of
+// exhaust tries all numbers up to twice that of the best load, and returns the best. near reports whether it is that of
 // the best load, rounded down or up, or costs as much.
 func exhaust(m fleet.Model) (best int, near bool, err error) {
 	load, err := m.OptimalLoad()

@@ -65,8 +65,8 @@ type copied struct {
 	score   Score
 }
 
-// Run runs a policy over the world: evenly spaced slots, one crawl each. It tells the policy the weights; nil stands
-// for 1 for every page. If ctx ends, Run returns its error.
+// Run runs a policy over the world: evenly spaced slots, one crawl each. It passes the weights to the policy; nil
+// stands for 1 for every page. If ctx ends, Run returns its error.
 func Run(ctx context.Context, w *World, policy refresh.Policy, weights []float64, rules Rules) (Reached, error) {
 	r := &run{World: w, policy: policy, rules: rules, weights: weights, copies: make([]copied, len(w.Lives)),
 		way: newWay(w)}
@@ -158,7 +158,7 @@ func (r *run) take(id refresh.ID, now float64) {
 	r.policy.Add(id, refresh.Page{Site: life.Site, Path: life.Path, Weight: r.weight(id), Fresh: now})
 }
 
-// leave scores a removed page and tells the policy.
+// leave scores a removed page and reports it to the policy.
 func (r *run) leave(id refresh.ID) {
 	r.count(id, r.Lives[id].End)
 	if !r.rules.Hidden {

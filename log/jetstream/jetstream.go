@@ -139,7 +139,7 @@ func (l *Log) publish(ctx context.Context, p weburl.Partition, last uint64, data
 	return ack.Sequence, nil
 }
 
-// isOccupied reports whether a server says that the log does not end where an entry was to follow.
+// isOccupied reports whether a server refused an entry because the log does not end where it was to follow.
 func isOccupied(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||

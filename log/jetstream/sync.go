@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ErrNotSynced says that a server acknowledges entries before they are safe from a power cut.
+// ErrNotSynced means that a server acknowledges entries before they are safe from a power cut.
 var ErrNotSynced = errors.New("log: a server acknowledges before it syncs")
 
 // mostTold bounds the answer of a server about itself, in bytes.

@@ -101,7 +101,7 @@ func (o Options) check() error {
 // servers.
 func Streams(partitions int) int { return (partitions + 3) / 4 }
 
-// ErrOther says that a cluster is not the one that a node expects.
+// ErrOther means that a cluster is not the one that a node expects.
 var ErrOther = errors.New("cluster: it is another one")
 
 // wire carries messages like a connection to NATS: they may be lost.
@@ -231,7 +231,7 @@ func (c *Cluster) Stay() {
 	c.moves.Wait()
 }
 
-// Close ends the node's part in the cluster, after Stay. orderly says that all work of the node has ended, so that
+// Close ends the node's part in the cluster, after Stay. orderly means that all work of the node has ended, so that
 // others may take its partitions at once.
 func (c *Cluster) Close(ctx context.Context, orderly bool) error {
 	orderly = orderly && c.life.Err() == nil

@@ -9,7 +9,7 @@ import (
 	"freshet/weburl"
 )
 
-// follow applies what the log of another node's partition has that is new.
+// follow applies the new entries in the log of another node's partition.
 func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
 	atEnd := false
 	err := c.read(ctx, p, func(f *reader) error {
@@ -35,8 +35,8 @@ func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
 	return err
 }
 
-// read has do read a partition's log behind what the node has of it. Where the log begins later the node loads a
-// snapshot, and do reads behind that. If it can load none, that is noted.
+// read calls do to read a partition's log after the node's place in it. If the log begins later, read first loads a
+// snapshot. If it can load none, it records that.
 func (c *Cluster) read(ctx context.Context, p weburl.Partition, do func(*reader) error) error {
 	from, err := c.node.Place(p)
 	if err != nil {

@@ -45,7 +45,7 @@ func (c *Cluster) renew(ctx context.Context) error {
 // leaseTime is how long the node may work after it has written its entry.
 func (c *Cluster) leaseTime() time.Duration { return c.options.Lease * 4 / 5 }
 
-// Leased implements node.Cluster. It ends the node's work if others may soon take it for dead.
+// Leased implements node.Cluster. It ends the node's work if others may soon declare it dead.
 func (c *Cluster) Leased() error {
 	if c.options.Clock.Now().UnixNano() <= c.valid.Load() {
 		return nil
@@ -61,7 +61,7 @@ func (c *Cluster) lose(err error) {
 	c.end()
 }
 
-// count takes note of how many pages the node knows, and of what it tells of its work.
+// count updates the number of pages that the node knows, and its vitals.
 func (c *Cluster) count() {
 	pages, vitals := c.node.Pages(), c.node.Vitals()
 	c.mu.Lock()

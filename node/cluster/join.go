@@ -116,7 +116,7 @@ func unanswered(err error) bool {
 // noPeers is the error code if too few servers have found one another for the number of replicas.
 const noPeers jetstream.ErrorCode = 10005
 
-// ErrClock says that the clocks of a node and the servers are far apart.
+// ErrClock means that the clocks of a node and the servers are far apart.
 var ErrClock = errors.New("cluster: a clock is wrong")
 
 const tryAgain = 100 * time.Millisecond

@@ -51,7 +51,7 @@ func (l layout) owners(partitions int, nodes []string) []string {
 	return Assign(partitions, nodes)
 }
 
-// working returns those of some nodes that are not drained, sorted.
+// working returns the nodes that are not drained, sorted.
 func (l layout) working(nodes []string) []string {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(name string) bool { return slices.Contains(l.Drained, name) })
 	slices.Sort(nodes)
@@ -100,7 +100,7 @@ func Balance(pages []int64, owners, nodes []string) []string {
 	return next
 }
 
-// Operator changes how a cluster's partitions are laid out.
+// Operator changes the layout of a cluster's partitions.
 type Operator struct {
 	conn    *nats.Conn
 	bucket  jetstream.KeyValue
@@ -122,7 +122,7 @@ func Operate(ctx context.Context, conn *nats.Conn, cluster string) (*Operator, e
 	return &Operator{conn, bucket, cluster}, nil
 }
 
-// change changes the layout, behind the one that there is.
+// change replaces the layout.
 func (o *Operator) change(ctx context.Context, do func(*layout) error) error {
 	for {
 		var l layout
@@ -163,7 +163,7 @@ func (o *Operator) alive(ctx context.Context) (nodes []string, err error) {
 	return nodes, err
 }
 
-// Drain has a node give its partitions away and take none, or, undone, have its share again.
+// Drain makes a node give away its partitions and take none. With undo the node gets its share again.
 func (o *Operator) Drain(ctx context.Context, node string, undo bool) error {
 	nodes, err := o.alive(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *Operator) Drain(ctx context.Context, node string, undo bool) error {
 	})
 }
 
-// Rebalance lays the partitions out by the pages that they have, and returns how many move.
+// Rebalance divides the partitions among the nodes by their pages, and returns the number of partitions that move.
 func (o *Operator) Rebalance(ctx context.Context) (moved int, err error) {
 	nodes, err := o.alive(ctx)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"freshet/clock"
 )
 
-// ErrLease says that a node may no longer work: others may have taken its partitions.
+// ErrLease means that a node may no longer work: others may have taken its partitions.
 var ErrLease = errors.New("cluster: the node has lost its lease")
 
-// ErrName says that another node with that name is running.
+// ErrName means that another node with that name is running.
 var ErrName = errors.New("cluster: another node has this name")
 
 // lease is a node's entry in the bucket. One goroutine at a time uses it.

@@ -60,8 +60,8 @@ func (c *Cluster) unlisten(p weburl.Partition) {
 
 func (c *Cluster) takenSubject() string { return c.options.Cluster + ".taken" }
 
-// tellTaken tells all nodes that this one has a partition. Nobody received what they sent to it before, and they
-// repeat it less and less often without an answer.
+// tellTaken reports to all nodes that this one has a partition. Links that they sent to it before were lost, and
+// without a receipt they send them again ever more rarely.
 func (c *Cluster) tellTaken(p weburl.Partition) {
 	if err := c.wire.Publish(c.takenSubject(), []byte(strconv.Itoa(int(p)))); err != nil {
 		c.options.Logger.Warn("other nodes were not told that a partition is taken; they will read it from the servers", "error", err)

@@ -16,7 +16,7 @@ type State struct {
 	Run      string `json:"run"`      // unique to each run of the node
 	Beat     uint64 `json:"beat"`     // counts the entries of a run
 	Version  string `json:"version"`
-	// Ended says that the run is over: the node stopped cleanly, or another declared it dead.
+	// Ended means that the run is over: the node stopped cleanly, or another declared it dead.
 	Ended      bool               `json:"ended,omitempty"`
 	Partitions []weburl.Partition `json:"partitions"`
 	Followed   []weburl.Partition `json:"followed,omitempty"` // of others: their logs are applied to the end, or were
@@ -72,7 +72,7 @@ type members struct {
 	turn      weburl.Partition // the last one whose log was looked at for news
 }
 
-// lack says why a partition cannot be loaded, and when that is tried again.
+// lack is why a partition cannot be loaded, and when to try again.
 type lack struct {
 	why   string
 	wait  time.Duration
@@ -119,13 +119,13 @@ func (m *members) free(c knownHolding) bool {
 	return known && (holder.Run != c.Run && holder.Revision > c.Began || holder.Run == c.Run && holder.Ended)
 }
 
-// follows notes that a partition's log is applied to its end.
+// follows records that a partition's log is applied to its end.
 func (m *members) follows(p weburl.Partition) {
 	m.followed[p] = true
 	delete(m.lacking, p)
 }
 
-// lacks notes that a partition cannot be loaded.
+// lacks records that a partition cannot be loaded.
 func (m *members) lacks(p weburl.Partition, why error, now time.Time) {
 	wait := min(max(firstWait, 2*m.lacking[p].wait), longestWait)
 	m.lacking[p] = lack{why.Error(), wait, now.Add(wait)}
@@ -258,8 +258,8 @@ func (m *members) toFollow(owners, working []string, now time.Time) (follow, for
 	return append(follow, others...), forget
 }
 
-// mostAsked is for how many logs that it has followed to their ends a node asks for news at once. So a node asks the
-// servers equally often, however many partitions it follows.
+// mostAsked is the number of fully followed logs that a node checks for news at once. So a node asks the servers
+// equally often, however many partitions it follows.
 const mostAsked = 64
 
 // inTurn returns which of some partitions to follow now: all whose logs it has not followed to their ends yet, and
@@ -318,10 +318,10 @@ func (m *members) keepersOf(p weburl.Partition, should string, keepers []string)
 	return of
 }
 
-// partitions returns those that the node has, sorted.
+// partitions returns the partitions that the node has, sorted.
 func (m *members) partitions() []weburl.Partition { return slices.Sorted(maps.Keys(m.had)) }
 
-// tell writes to a node's state what it has, follows and lacks.
+// tell sets in a state which partitions the node has, follows and lacks.
 func (m *members) tell(s *State) {
 	s.Partitions, s.Followed, s.Lacking = m.partitions(), nil, nil
 	for _, p := range slices.Sorted(maps.Keys(m.followed)) {

@@ -80,7 +80,7 @@ func (c *Cluster) has(p weburl.Partition) bool {
 	return c.members.had[p]
 }
 
-// keep notes whether the node crawls a partition.
+// keep records whether the node crawls a partition.
 func (c *Cluster) keep(p weburl.Partition, has bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *Cluster) keep(p weburl.Partition, has bool) {
 	}
 }
 
-// give gives a partition up.
+// give stops crawling a partition and releases it.
 func (c *Cluster) give(ctx context.Context, do step) error {
 	p := do.partition
 	if err := c.node.Give(ctx, p); err != nil {

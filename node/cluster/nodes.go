@@ -89,7 +89,8 @@ func Sum(members []Member) Member {
 	return sum
 }
 
-// Troubles says of each partition that a node cannot load whether another has it, why, and what to do.
+// Troubles returns a sentence for each partition that a node cannot load: whether another node has it, why it cannot be
+// loaded, and what to do.
 func Troubles(members []Member) (all []string) {
 	working := slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return m.Ended })
 	for _, m := range working {

@@ -13,7 +13,7 @@ import (
 	"freshet/crawl"
 )
 
-// An entry of the bucket says whether the whole crawl is paused. Nodes that join later or were cut off find it
+// An entry of the bucket has the state of the whole crawl, paused or not. Nodes that join later or were cut off find it
 // there. Each node obeys it before it takes a partition, and reports in its lease which entry it has obeyed.
 
 const pauseKey = "PAUSE"
@@ -37,8 +37,8 @@ func (c *Cluster) PauseAll(ctx context.Context, paused bool) error {
 	if err != nil {
 		return fmt.Errorf("cluster: nothing is changed: the servers do not accept the order: is NATS running? %w", err)
 	}
-	// A node that has just joined may not have been told of here. Its lease was written before it read the entry: the
-	// leases that there are now have it, or it has found the order.
+	// This node may not know of a node that has just joined. A node writes its lease before it reads the entry. So
+	// either its lease is there now, or it has found the order.
 	if err := insist(ctx, c.options.Clock, c.readLeases); err != nil {
 		return fmt.Errorf("cluster: the order is stored, but the nodes that must obey it are not known: is NATS running? %w", err)
 	}
@@ -80,7 +80,7 @@ func (c *Cluster) writePause(ctx context.Context, its pause) (revision uint64, e
 	return revision, err
 }
 
-// readPause takes note of the entry as it is at the start.
+// readPause reads the entry at the start.
 func (c *Cluster) readPause(ctx context.Context) error {
 	entry, err := c.bucket.Get(ctx, pauseKey)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -105,7 +105,7 @@ func (c *Cluster) seePause(its pause, revision uint64) {
 	}
 }
 
-// readLeases takes note of all nodes as the servers know them now.
+// readLeases reads the present leases of all nodes from the servers.
 func (c *Cluster) readLeases(ctx context.Context) error {
 	keys, err := c.bucket.Keys(ctx)
 	if err != nil {

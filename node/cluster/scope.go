@@ -16,10 +16,10 @@ import (
 
 const scopePrefix = "SEEDS."
 
-// mostScope is how many bytes an entry may have: a server takes a MiB.
+// mostScope is the maximum size of an entry, in bytes: a server accepts a MiB.
 const mostScope = 1<<20 - 64<<10
 
-// scope is what is known of these entries.
+// scope holds the known entries.
 type scope struct {
 	mu    sync.Mutex
 	news  map[weburl.Partition]bool // seeds were added, or the partition was taken
@@ -31,14 +31,14 @@ type knownScope struct {
 	revision uint64
 }
 
-// grows notes that one of the node's partitions may have seeds that its entry lacks.
+// grows records that one of the node's partitions may have seeds that its entry lacks.
 func (s *scope) grows(p weburl.Partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news[p] = true
 }
 
-// see takes note of an entry. It reports whether it is newer.
+// see stores an entry if it is newer than the known one, and reports whether it is.
 func (s *scope) see(p weburl.Partition, sites []weburl.Site, revision uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *scope) see(p weburl.Partition, sites []weburl.Site, revision uint64) bo
 	return true
 }
 
-// changed returns the partitions of which there are news, and forgets that.
+// changed returns the partitions with news, and clears the list.
 func (s *scope) changed() (all []weburl.Partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *scope) last(p weburl.Partition) knownScope {
 	return s.known[p]
 }
 
-// seeScope takes note of an entry, also of one that this node has written: it may forget the partition.
+// seeScope stores an entry, even one that this node has written, because the node may forget the partition.
 func (c *Cluster) seeScope(p weburl.Partition, sites []weburl.Site, revision uint64) {
 	if c.scope.see(p, sites, revision) {
 		c.node.Widen(sites)

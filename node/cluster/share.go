@@ -75,7 +75,7 @@ func (c *Cluster) answerShares(m *nats.Msg) {
 	}
 }
 
-// answer says what this node wants.
+// answer returns what this node wants.
 func (c *Cluster) answer(q question) answer {
 	if q.Horizon == 0 {
 		return answer{Report: c.node.Report()}
@@ -207,7 +207,7 @@ func (c *Cluster) agreeOn(ctx context.Context, nodes []string, q question, repor
 	})
 }
 
-// dividePages says in a division how many pages each run may store.
+// dividePages sets in a division how many pages each run may store.
 func (c *Cluster) dividePages(next, last division, revision uint64, nodes, runs []string, reports []share.Report) {
 	most := c.node.MostPages()
 	if most == 0 {
@@ -249,7 +249,7 @@ func (c *Cluster) writeDivision(ctx context.Context, d division, behind uint64) 
 	return nil
 }
 
-// seeDivision takes note of the entry.
+// seeDivision stores the entry.
 func (c *Cluster) seeDivision(d division, revision uint64) {
 	s := &c.sharing
 	s.mu.Lock()
@@ -260,7 +260,7 @@ func (c *Cluster) seeDivision(d division, revision uint64) {
 	s.division, s.revision = d, revision
 }
 
-// obeyDivision tells the node what is its own in the last division.
+// obeyDivision passes the node its part in the last division.
 func (c *Cluster) obeyDivision() {
 	s := &c.sharing
 	s.mu.Lock()
@@ -274,7 +274,7 @@ func (c *Cluster) obeyDivision() {
 	}
 }
 
-// working returns the nodes that count, by name, and their runs.
+// working returns the names of the nodes that have not ended, sorted, and their runs.
 func (m *members) working() (nodes, runs []string) {
 	of := map[string]string{m.self: m.run}
 	for name, other := range m.others {

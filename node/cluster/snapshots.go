@@ -34,7 +34,7 @@ func (s *Snapshots) loading() string { return s.File + ".in" }
 
 const snapshotRate = 4 << 20 // bytes a second, on average, that a node writes
 
-// markerName is the object that says which cluster the snapshots belong to: an identity without an instance.
+// markerName is the object that names the cluster of the snapshots: an identity without an instance.
 const markerName = "cluster.json"
 
 // own checks that the snapshots belong to the node's cluster. If there is no marker, it writes one.

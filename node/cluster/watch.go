@@ -99,5 +99,5 @@ func (c *Cluster) write(ctx context.Context, do step, its holding) error {
 	return nil
 }
 
-// errTaken says that the known entry of a partition is old.
+// errTaken means that the known entry of a partition is old.
 var errTaken = errors.New("cluster: another node has taken the partition")

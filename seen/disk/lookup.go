@@ -2,7 +2,7 @@ package disk
 
 import "sort"
 
-// Answer is what the set says of one question.
+// Answer is the answer to one question.
 type Answer struct {
 	Asked uint16 // the depth at which the URL was met, which comes with the question
 	Depth uint16 // of a known URL, the lowest depth; if that is at most Asked, possibly another depth of at most Asked

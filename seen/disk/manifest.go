@@ -26,7 +26,7 @@ func (s state) clone() state {
 	return s
 }
 
-// manifest says which files are the set. It is replaced as a whole; without one there is no set.
+// manifest lists the files of the set. It is replaced as a whole; without one there is no set.
 type manifest struct {
 	Format     int `json:"format"`
 	Partitions int `json:"partitions"`

@@ -218,7 +218,7 @@ func (g *segment) load() error {
 	return g.loadSections(directory[:sections*sectionLen], start)
 }
 
-// loadSections reads the heads that a directory, which begins at end, tells of.
+// loadSections reads the heads that the directory at end lists.
 func (g *segment) loadSections(directory []byte, end int64) error {
 	at := int64(0)
 	for ; len(directory) > 0; directory = directory[sectionLen:] {

@@ -16,11 +16,11 @@ import (
 	"freshet/weburl"
 )
 
-// ErrDamaged says that something on disk is not as it was written. The text names the file and the place. The set is
+// ErrDamaged means that something on disk is not as it was written. The text names the file and the place. The set is
 // then useless: Reset it, or open it again, and fill it.
 var ErrDamaged = errors.New("seen: set is damaged")
 
-// Options say how a Set works. A zero field stands for its default.
+// Options configure a Set. A zero field means its default.
 type Options struct {
 	FS         vfs.FS // default the machine's file system
 	Partitions int    // number of partitions; default 16
@@ -136,7 +136,7 @@ func (s *Set) answer(q *inquiry) error {
 	return nil
 }
 
-// Add adds e to the set, in memory. fresh says that the set did not know it; else its depth is lower than any before.
+// Add adds e to the set, in memory. fresh means that the set did not know it; else its depth is lower than any before.
 // It becomes durable with the next Keep. O(1).
 func (s *Set) Add(e Entry, fresh bool) {
 	s.active.put(e)

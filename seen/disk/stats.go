@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Stats tells what a set takes and does.
+// Stats are the sizes and counters of a set.
 type Stats struct {
 	Known     int64
 	Runs      int

@@ -42,7 +42,7 @@ func Open(name string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads a trace from in; name tells its form and stands in errors.
+// NewReader reads a trace from in; name determines its form and appears in errors.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	r := &Reader{name: name}
 	base, ok := strings.CutSuffix(name, ".gz")

@@ -422,7 +422,7 @@ func (c *crawl) again(now float64, n uint32, depth uint16, cash float64) {
 	c.move(now, n, old)
 }
 
-// move tells the frontier that a waiting page has changed, and where it was before.
+// move reports to the frontier that a waiting page has changed, and its former place.
 func (c *crawl) move(now float64, n uint32, old frontier.Entry) {
 	e := c.pages[n].entry(n)
 	if e == old {

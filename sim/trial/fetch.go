@@ -125,7 +125,7 @@ func (n *node) answerTo(e *errand) (a answer, failed string) {
 	return n.web.says(e.URL, e.ETag, n.now, epoch), ""
 }
 
-// answered tells the shard how a request went.
+// answered reports the outcome of a request to the shard.
 func (n *node) answered(e *errand) {
 	if e.ended {
 		return // it was canceled

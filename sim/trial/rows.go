@@ -92,7 +92,7 @@ func (w *watch) mayPayTwice() bool { return w.crawl.OfferBytes < 1<<20 && len(w.
 
 const everyQuiet = 2 * time.Hour
 
-// readAhead is how many pages of a site the frontier may hand out before it is told about them. Until the site's
+// readAhead is how many pages of a site the frontier may hand out before they are reported to it. Until the site's
 // queue is empty, its count may be too low by that many.
 const readAhead = 8
 

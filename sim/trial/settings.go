@@ -7,7 +7,7 @@ import (
 	"freshet/frontier"
 )
 
-// settingsOf returns what a shard is told of a case.
+// settingsOf returns a shard's settings for a case.
 func (n *node) settingsOf(c Crawl) crawl.Settings {
 	ordering, err := frontier.ParseOrdering(c.Ordering)
 	n.must(err)

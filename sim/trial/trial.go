@@ -12,7 +12,7 @@ import (
 	"freshet/sim/event"
 )
 
-// A Failure says that something did not hold.
+// A Failure is a condition that did not hold.
 type Failure struct {
 	Check string // its name
 	At    time.Duration
@@ -34,7 +34,7 @@ type Result struct {
 	Done     map[string]int
 }
 
-// Options say how a trial is run.
+// Options configure a trial.
 type Options struct {
 	Plant string    // of Plants; "": none
 	Trace io.Writer // hears of each event and decision; nil: nobody

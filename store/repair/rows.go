@@ -18,25 +18,24 @@ import (
 	"freshet/weburl"
 )
 
-// Repair repairs what Verify finds and calls report for everything that it did. Nothing is dropped in
-// silence: what cannot be used any more is set aside in DIR/aside, by name. In this order
+// Repair repairs what Verify finds and calls report for everything that it did. Nothing is dropped in silence: what
+// cannot be used any more is set aside in DIR/aside, by name. In this order
 //
 //   - totals that cannot be read are replaced by ones that number the records, so that some can be applied;
 //   - WARC files that cannot be read to their end are replaced by ones with all records that can be
 //     read, those that rows point at beyond the damage included; the damaged file is set aside;
 //   - rows let go of captures that are lost, and a page whose last body is lost is fetched again;
 //   - values that cannot be decoded, and visits, versions, out-links and queue entries that belong to no
-//     page, are set aside; a page's row is rebuilt where a capture tells its URL;
+//     page, are set aside; a page's row is rebuilt if a capture has its URL;
 //   - numbers of visits and versions, places in queues, entries of the change log, and the totals of
 //     sites and partitions become what the rows say.
 //
 // Where rows were lost without a trace (lost, or records that Open has missed), a page without out-links is fetched
-// again, the next crawl offers all stored links again, readers of the change log compare with the page table, and
-// what an operator has ordered is done again.
+// again, the next crawl offers all stored links again, readers of the change log compare with the page table, and what
+// an operator has ordered is done again.
 //
-// The set of seen URLs is rebuilt by the next crawl wherever it is missing. Nothing else may use the
-// store meanwhile; after Repair it has to be closed and opened again. Memory is by page of a
-// partition.
+// The set of seen URLs is rebuilt by the next crawl wherever it is missing. Nothing else may use the store meanwhile;
+// after Repair it has to be closed and opened again. Memory is by page of a partition.
 func Repair(ctx context.Context, s *store.Store, lost bool, report func(store.Problem)) error {
 	in := s.Inside()
 	defer in.Alone()()

@@ -15,7 +15,7 @@ import (
 	"freshet/store/internal/format"
 )
 
-// Identity says which directory the objects at an address belong to.
+// Identity names the directory that the objects at an address belong to.
 type Identity struct {
 	Address   string `json:"address"`
 	Directory string `json:"directory"` // a random name; copies of the directory share it

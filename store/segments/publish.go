@@ -27,7 +27,7 @@ const (
 	longWait  = 5 * time.Minute
 )
 
-// notify says that a file was closed.
+// notify reports that a file was closed.
 func (s *Segments) notify() {
 	select {
 	case s.wake <- struct{}{}:

@@ -21,7 +21,7 @@ import (
 	"freshet/store/internal/format"
 )
 
-// ErrOther says that the objects at an address belong to another directory, or are changed by another copy of it.
+// ErrOther means that the objects at an address belong to another directory, or are changed by another copy of it.
 var ErrOther = errors.New("the object store belongs to another data directory")
 
 // DefaultCache is the default size of the cache on disk, in bytes.
@@ -67,7 +67,7 @@ func New(o Options) *Segments {
 	return &Segments{options: o}
 }
 
-// markerName is the object that says which directory the others belong to. Its content is a marker.
+// markerName is the object that names the directory of the others. Its content is a marker.
 const markerName = "freshet.json"
 
 type marker struct {

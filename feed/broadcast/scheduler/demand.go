@@ -58,17 +58,17 @@ type Options struct {
 	// Backlog is how far a client with a Rate may fall behind, in seconds of that rate; 0 is a minute. A client
 	// beyond it is passed over until it has caught up.
 	Backlog float64
-	// Copies says that every receiver of a chunk gets a copy of its own, as over HTTP. Sending a chunk then costs
-	// its bytes times its receivers. Otherwise one copy serves all.
+	// Copies means that every receiver of a chunk gets a copy of its own, as over HTTP. Sending a chunk then costs its
+	// bytes times its receivers. Otherwise one copy serves all.
 	Copies bool
 }
 
-// A Demand is the state that schedulers decide by: the clients, the chunks, and which client lacks which pages
-// since when. It tells its scheduler about every change and keeps the metrics.
+// A Demand is the state that schedulers decide by: the clients, the chunks, and which client lacks which pages since
+// when. It reports every change to its scheduler and keeps the metrics.
 //
-// Clients that held the same version of a chunk when it was last sent still hold the same. They are a group, and
-// one mask says what they lack. A chunk has one group of subscribers and one of waiting downloaders. Clients that
-// joined with another version, or were passed over, form further groups until the chunk is sent again.
+// Clients that held the same version of a chunk when it was last sent still hold the same. They are a group, and one
+// mask has what they lack. A chunk has one group of subscribers and one of waiting downloaders. Clients that joined
+// with another version, or were passed over, form further groups until the chunk is sent again.
 //
 // Not for concurrent use. Wrong numbers of chunks, pages or clients panic.
 type Demand struct {
@@ -316,7 +316,7 @@ func (d *Demand) known(i int, until float64) float64 {
 	return d.options.Interval + max(0, until-d.chunks[i].added)
 }
 
-// Change says that a page has a new version. It changes nothing for clients that already lack the page. O(1) apart
+// Change reports that a page has a new version. It changes nothing for clients that already lack the page. O(1) apart
 // from the scheduler's work, and a step for each client of a group that lacked nothing of the chunk.
 func (d *Demand) Change(i, page int, now float64) {
 	lacked := d.marks[i].lacked
@@ -329,7 +329,7 @@ func (d *Demand) Change(i, page int, now float64) {
 	d.count(i, page, now)
 }
 
-// Changes says that pages have new versions, all at now. It has the same effect as Change for each page, in order,
+// Changes reports that pages have new versions, all at now. It has the same effect as Change for each page, in order,
 // but is faster. The state of a page may be anywhere in memory, and Change waits for each cache miss alone. Changes
 // reads the state of many pages first, so that the processor loads it for all of them at once.
 func (d *Demand) Changes(pages []Page, now float64) {
@@ -418,7 +418,7 @@ func (c *client) lack(now float64) {
 	c.lacks++
 }
 
-// Sent says that the current version of the chunk was sent to all ready clients. It takes a step for each of them.
+// Sent reports that the current version of the chunk was sent to all ready clients. It takes a step for each of them.
 func (d *Demand) Sent(i int, now float64) {
 	c := &d.chunks[i]
 	bytes := c.bytes(1)

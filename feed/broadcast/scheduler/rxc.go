@@ -23,8 +23,7 @@ type RxC struct {
 // NewRxC returns an RxC that estimates intervals, from time 0 on.
 func NewRxC() *RxC { return &RxC{} }
 
-// NewIdealRxC returns an RxC that is told the mean time between changes of a chunk, in seconds:
-// 1/Σλ of its pages.
+// NewIdealRxC returns an RxC that knows the mean time between changes of a chunk, in seconds: 1/Σλ of its pages.
 func NewIdealRxC(interval func(chunk int) float64) *RxC { return &RxC{interval: interval} }
 
 // Attach implements Scheduler.

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// A Scheduler decides which chunk is sent next. It is attached to one Demand and is told about its changes. Every
+// A Scheduler decides which chunk is sent next. It is attached to one Demand, which reports changes to it. Every
 // implementation passes schedulertest.Run.
 //
-// A scheduler that must know more implements PairFollower or ChangeFollower too. Schedulers are not for concurrent
-// use. Times are in seconds and never decrease.
+// A scheduler that must know more implements PairFollower or ChangeFollower too. Schedulers are not for concurrent use.
+// Times are in seconds and never decrease.
 type Scheduler interface {
 	// Attach ties the scheduler to an empty demand. It is called first, and once.
 	Attach(d *Demand)
-	// Touch says that the chunk's cost has changed, or what the ready clients lack of it.
+	// Touch reports that the chunk's cost has changed, or what the ready clients lack of it.
 	Touch(chunk int, now float64)
 	// Pick returns the chunk to send at now. ok is false if the ready clients lack nothing. Two picks without a
 	// touch in between return the same.
 	Pick(now float64) (chunk int, ok bool)
 }
 
-// A PairFollower is told which ready client lacks which chunk, before the touch of the chunk. slot is the chunk's
+// A PairFollower also gets which ready client lacks which chunk, before the touch of the chunk. slot is the chunk's
 // place among those of the client; it does not change while the client stays.
 type PairFollower interface {
 	Need(client, slot, chunk int, now float64)
 	Drop(client, slot, chunk int, now float64)
 }
 
-// A ChangeFollower is told about every change in a wanted chunk, even if all clients lack the page already. It is
-// told before the change makes any client lack the page.
+// A ChangeFollower also gets every change in a wanted chunk, even if all clients lack the page already. It gets it
+// before the change makes any client lack the page.
 type ChangeFollower interface {
 	Change(chunk, page int, now float64)
 }

@@ -28,7 +28,7 @@ const (
 // names returns the names of both webs.
 func names() []string { return []string{Real14, RealSplit} }
 
-// ErrAbsent says that some of the sites are not on this machine.
+// ErrAbsent means that some of the sites are not on this machine.
 var ErrAbsent = errors.New("recorded: the real sites are not here")
 
 // File returns the file of the named web. If there is none, it writes both webs from the sites that package sites

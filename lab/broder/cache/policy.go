@@ -12,9 +12,9 @@ import (
 
 // Policy is a cache of fingerprints. It is a pure state machine and not for concurrent use.
 type Policy interface {
-	// Touch requests fp, which must not be 0, and holds it. hit says whether it was held before. slot is
-	// its place until it leaves. After a miss, the former tenant of the slot, if there was
-	// one, has left. Only a Static policy may decline an item: slot is then -1.
+	// Touch requests fp, which must not be 0, and holds it. hit reports whether it was held before. slot is its place
+	// until it leaves. After a miss, the former tenant of the slot, if there was one, has left. Only a Static policy
+	// may decline an item: slot is then -1.
 	Touch(fp weburl.Fingerprint) (slot int, hit bool)
 
 	// Slots is the number of slots: every slot is below it. It is constant, except that Infinite

@@ -164,7 +164,7 @@ func (r *runner) try(seed uint64) {
 	r.report(c, result)
 }
 
-// report tells of a failure.
+// report prints a failure.
 func (r *runner) report(c trial.Case, result trial.Result) {
 	fmt.Printf("seed %d FAILED: %v\n", c.Seed, result.Failure)
 	if result.Failure.Stack != "" {
