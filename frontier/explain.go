@@ -156,7 +156,7 @@ func (f *Frontier) Opens(site weburl.Site, now time.Time) (at, busy time.Time) {
 	}
 	from := t
 	if h.open != s || !h.continuable(t) {
-		from = max(t, h.opens())
+		from = max(t, h.opensOwn())
 	}
 	if from != never {
 		from = s.opens(from)

@@ -560,6 +560,71 @@ func TestReservedDoesNotCover(t *testing.T) {
 	}
 }
 
+// TestReservedHasItsTurn has other sites wait for a host that has pages all the time, and answers at once. One of them
+// has its turn soon; where many wait all the time, half of the requests are for the host's own pages.
+func TestReservedHasItsTurn(t *testing.T) {
+	const site = "http://a.example"
+	for _, delay := range []time.Duration{0, time.Second, time.Minute} {
+		for _, others := range []int{1, 5} {
+			start := time.Unix(1_000_000_000, 0)
+			now := start
+			q := &MemoryQueues{}
+			f, _ := New(Options{Delay: delay}, q)
+			f.RobotsDone(site, now.AddDate(1, 0, 0), 0, now)
+			for n := range 1000 {
+				e := Entry{Key: Key{Arrival: uint64(n + 1)}, Fingerprint: weburl.Fingerprint(n + 1)}
+				q.Add(site, KindNew, e)
+				f.Discovered(site, []Entry{e}, now)
+			}
+			free := make([]time.Time, others) // when each tries again
+			own, reserved, first := 0, 0, 0
+			for own+reserved < 200 {
+				p, wake, ok := f.Next(now) // a page goes first, where it may
+				if ok {
+					own++
+				}
+				for i := range free {
+					if ok || free[i].After(now) {
+						continue
+					}
+					if p, free[i], ok = f.Reserve(site, now); ok {
+						reserved++
+						if first == 0 {
+							first = own + reserved
+						}
+					}
+				}
+				if !ok {
+					for _, at := range free {
+						if wake.IsZero() || at.Before(wake) {
+							wake = at
+						}
+					}
+					now = wake
+					continue
+				}
+				for i := range free { // some try while the request is under way
+					if !free[i].After(now) {
+						_, free[i], _ = f.Reserve(site, now)
+					}
+				}
+				now = now.Add(100 * time.Millisecond)
+				f.Done(p, Answer{Took: 100 * time.Millisecond}, now)
+				if !p.Reserved {
+					q.Remove(site, KindNew, p.Key)
+					f.Committed(p)
+				}
+			}
+			if first == 0 || first > 30 || own < 90 {
+				t.Errorf("delay %v, %d others: %d own pages and %d of others, the first after %d requests", delay, others, own, reserved, first)
+			}
+			if least := time.Duration(own+reserved) * (100*time.Millisecond + delay); now.Sub(start) > 2*least+100*time.Second {
+				t.Errorf("delay %v, %d others: it takes %v, %v would do", delay, others, now.Sub(start), least)
+			}
+		}
+	}
+}
+
 type brokenQueues struct{}
 
 var errBroken = errors.New("broken")

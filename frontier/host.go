@@ -25,6 +25,9 @@ type host struct {
 	open   *site   // whose connection the last request left open, for a while after end
 	run    int32   // requests made on the present connection
 
+	reserved bool    // the last request was from Reserve
+	yields   instant // until then a request from Reserve goes before its own pages
+
 	// Results of update: the site of each kind whose page goes first, nil if none may go now; the host's rank; and when
 	// to check again.
 	fresh, due *site
@@ -71,6 +74,9 @@ func (h *host) opens() instant {
 	}
 	return t
 }
+
+// opensOwn returns from when on a page of the host's own queues may be fetched on a new connection.
+func (h *host) opensOwn() instant { return max(h.opens(), h.yields) }
 
 // continuable reports whether the host's open connection may be used at now.
 func (h *host) continuable(now instant) bool {
@@ -177,7 +183,7 @@ func (f *Frontier) update(h *host, now instant) {
 	h.fresh, h.due, h.wake = nil, nil, never
 	pages := false
 	if h.flight == nil {
-		opens := h.opens()
+		opens := h.opensOwn()
 		for _, s := range h.sites {
 			pages = f.weigh(h, s, opens, now) || pages
 		}

@@ -149,7 +149,7 @@ func (h *host) mayGo(slot int, now instant) bool {
 	if slot == dueHeap {
 		s = h.due
 	}
-	return h.opens() <= now && s.opens(now) <= now
+	return h.opensOwn() <= now && s.opens(now) <= now
 }
 
 // prefer returns the kind that goes when these are available.
@@ -186,6 +186,9 @@ func (f *Frontier) take(c choice, now instant) (Page, bool) {
 func (f *Frontier) book(h *host, p *Page, now instant) {
 	h.run++
 	h.flight, h.began, h.open = p, now, nil
+	if h.reserved = p.Reserved; h.reserved {
+		h.yields = 0
+	}
 	if h.address != nil {
 		h.address.flight = h
 	}

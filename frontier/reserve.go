@@ -8,16 +8,21 @@ import (
 
 // Reserve reserves the host of a site for a request that comes from no queue, such as the target of a redirected
 // robots.txt. The gates are those of Next. If no request may go to the host at now, ok is false and free is when to try
-// again. The returned page has Robots and Reserved set. The caller gives it back like a page from Next. O(log hosts).
+// again. The host's own pages leave it free for a second then, unless its last request was from Reserve. The returned
+// page has Robots and Reserved set. The caller gives it back like a page from Next. O(log hosts).
 func (f *Frontier) Reserve(name weburl.Site, now time.Time) (p Page, free time.Time, ok bool) {
 	t := f.tick(now)
 	s := f.lookup(name, t)
 	h := s.host
 	opens := h.opens()
 	if h.flight != nil || opens == never { // until an answer comes, at an unknown time
-		return Page{}, t.after(max(h.interval, time.Second)).time(), false
+		opens = t.after(max(h.interval, time.Second))
 	}
 	if free, ok := s.lets(max(opens, t), t); !ok {
+		if free.Equal(opens.time()) && !h.reserved {
+			h.yields = opens.after(yieldsFor)
+			f.update(h, t)
+		}
 		return Page{}, free, false
 	}
 	p = Page{Site: name, Robots: true, Reserved: true}
@@ -25,6 +30,9 @@ func (f *Frontier) Reserve(name weburl.Site, now time.Time) (p Page, free time.T
 	f.book(h, &p, t)
 	return p, time.Time{}, true
 }
+
+// yieldsFor is how long a host's own pages wait for a request from Reserve that is to go first.
+const yieldsFor = time.Second
 
 // Meet checks a request to a site while a page of another site of its host is handed out: the target of that other
 // site's redirected robots.txt, for example. From then on the host is as slow as the manners of both sites require. If
