@@ -214,10 +214,14 @@ func (w *watch) opened(n *node) {
 	n.dieAt, w.dieNext = w.dieNext, 0
 	w.opens = append(w.opens, w.t.now)
 	w.reload, w.reloads, w.former = false, 0, nil
-	for site := range w.sites {
-		h := w.host(site)
+	for _, h := range w.hosts {
 		if h.floor < 0 && h.met { // the last answer is unknown
-			h.interval, h.after, h.crawling = w.delayOf(site), 0, 0
+			h.interval, h.after, h.crawling = w.crawl.Delay, 0, 0
+		}
+	}
+	for site := range w.sites {
+		if h := w.host(site); h.floor < 0 && h.met && n.queues(site) { // others have no say
+			h.interval = max(h.interval, w.delayOf(site))
 		}
 	}
 	for _, site := range slices.Sorted(maps.Keys(w.sites)) {

@@ -67,6 +67,15 @@ func parsed(body string) rules {
 	return r
 }
 
+// queues reports whether pages of a site are queued.
+func (n *node) queues(site weburl.Site) bool {
+	row, err := n.store.Site(site)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		n.watch.t.must(err)
+	}
+	return row.New+row.Due > 0
+}
+
 // reread reads the stored robots.txt and tdmrep.json of a site, which the new life uses.
 func (w *watch) reread(n *node, site weburl.Site) {
 	row, err := n.store.Site(site)
