@@ -36,24 +36,29 @@ func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
 }
 
 // read calls do to read a partition's log after the node's place in it. If the log begins later, read first loads a
-// snapshot. If it can load none, it records that.
+// snapshot. If the node cannot have this partition, read records that.
 func (c *Cluster) read(ctx context.Context, p weburl.Partition, do func(*reader) error) error {
 	from, err := c.node.Place(p)
 	if err != nil {
 		return err
 	}
-	if err = do(&reader{node: c.node, p: p, from: from}); !errors.Is(err, log.ErrTruncated) {
-		return err
-	}
-	if from, err = c.load(ctx, p); err != nil {
-		if ctx.Err() == nil {
-			c.mu.Lock()
-			c.members.lacks(p, err, c.options.Clock.Now())
-			c.mu.Unlock()
+	if err = do(&reader{node: c.node, p: p, from: from}); errors.Is(err, log.ErrTruncated) {
+		if from, err = c.load(ctx, p); err == nil {
+			err = do(&reader{node: c.node, p: p, from: from})
 		}
-		return err
 	}
-	return do(&reader{node: c.node, p: p, from: from})
+	if ofPartition(err) && ctx.Err() == nil {
+		c.mu.Lock()
+		c.members.lacks(p, err, c.options.Clock.Now())
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// ofPartition reports whether an error concerns one partition: its log begins later, or what the node has or reads of
+// it is damaged.
+func ofPartition(err error) bool {
+	return errors.Is(err, log.ErrTruncated) || errors.Is(err, log.ErrBroken) || store.IsDamage(err)
 }
 
 // reader applies entries of a partition's log to the node.

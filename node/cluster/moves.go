@@ -10,8 +10,7 @@ import (
 )
 
 // move carries out the plan and follows the other nodes. It stops at the first error, because the next partition
-// would probably fail too, and is called again soon. It continues if a log was truncated: that concerns only one
-// partition.
+// would probably fail too, and is called again soon. It continues after an error that concerns only one partition.
 func (c *Cluster) move(ctx context.Context) {
 	c.mu.Lock()
 	plan := c.members.plan(c.options.Clock.Now())
@@ -20,7 +19,7 @@ func (c *Cluster) move(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			c.options.Logger.Error(what, append(with, "error", err)...)
 		}
-		return err == nil || errors.Is(err, log.ErrTruncated)
+		return err == nil || ofPartition(err)
 	}
 	for _, dead := range plan.expire {
 		if report(expire(ctx, c.bucket, dead), "a node that does not answer cannot be declared dead", "node", dead.Node) {
@@ -45,9 +44,7 @@ func (c *Cluster) move(ctx context.Context) {
 			return
 		}
 	}
-	if !report(c.tellScope(ctx), "other nodes are not told of seeds") {
-		return
-	}
+	report(c.tellScope(ctx), "other nodes are not told of seeds")
 	for _, p := range plan.forget {
 		if ctx.Err() != nil || !report(c.forget(p), "a partition cannot be forgotten", "partition", p) {
 			return

@@ -97,7 +97,7 @@ func Troubles(members []Member) (all []string) {
 		for _, l := range m.Lacking {
 			has := slices.IndexFunc(working, func(o Member) bool { return slices.Contains(o.Partitions, l.Partition) })
 			if has >= 0 {
-				all = append(all, fmt.Sprintf("%s cannot take partition %d, which stays with %s until its next snapshot: %s.",
+				all = append(all, fmt.Sprintf("%s cannot take partition %d, which stays with %s: %s.",
 					m.Node, l.Partition, working[has].Node, l.Why))
 			} else {
 				all = append(all, fmt.Sprintf("No node crawls partition %d. Start a node whose directory has it, or put a whole snapshot of it back. Node %s: %s.",

@@ -232,7 +232,7 @@ func (c *Cluster) load(ctx context.Context, p weburl.Partition) (log.Place, erro
 		}
 		c.passOver(ctx, p, err)
 	}
-	return has, fmt.Errorf("%w: none in %s can be loaded", behind, c.options.Snapshots.Store)
+	return has, fmt.Errorf("%w: none in %s can be loaded before the next one", behind, c.options.Snapshots.Store)
 }
 
 // loadFrom fetches a snapshot, checks it meanwhile, and loads it if it is complete and of this log.
