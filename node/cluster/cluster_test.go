@@ -1232,7 +1232,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		name := names[w.upTo(time.Duration(len(names)))]
 		n := nodes[name]
 		w.spoil(weburl.Partition(w.upTo(partitions)))
-		if n != nil && n.hasFailed() { // its lease has run out, or it was deposed: it ends, and somebody starts it again
+		if n != nil && n.hasFailed() { // its lease has run out, or it was deposed: it ends, and is started again
 			n.end(false)
 			delete(nodes, name)
 			n = nil
