@@ -54,7 +54,7 @@ func (r *Round) Came() { r.came++ }
 // Ranked ends a ranking. The next one follows when size pages have left.
 func (r *Round) Ranked(size int) { r.size, r.ranked = size, true }
 
-// Due reports whether the next ranking is due. It waits until all links are decided.
+// Due reports whether the next ranking is due. The caller also waits until all links are decided.
 func (r *Round) Due() bool {
 	return r.ranked && (r.left > 0 && r.left >= r.size || r.came > 0 && r.size == 0)
 }

@@ -34,7 +34,7 @@ func ringOptions(t *testing.T, order string) Options {
 		Seeds:   []weburl.URL{mustParse(t, "http://site.test/")}}
 }
 
-// cashHeld returns the cash that pages have and did not hand on, of all together.
+// cashHeld returns the cash that pages have and did not pass on, of all together.
 func cashHeld(t *testing.T, o Options) (held float64) {
 	t.Helper()
 	eachPage(t, o, func(row store.PageAt) {
@@ -99,7 +99,7 @@ func TestCashIsConserved(t *testing.T) {
 }
 
 // TestCashSurvivesKills kills a crawl after each of its records, and so its second run with a page to visit again. The
-// next run hands on the cash that had not reached the links, and nothing twice.
+// next run passes on the cash that had not reached the links, and nothing twice.
 func TestCashSurvivesKills(t *testing.T) {
 	o := ringOptions(t, "opic")
 	disk := vfs.NewCrashableMem()
@@ -149,7 +149,7 @@ func pageRow(t *testing.T, o Options, page string) store.Page {
 	return row
 }
 
-// TestCashDuringVisit holds that the crawl hands on the cash that comes to a page during its fetch, with the rest.
+// TestCashDuringVisit holds that the crawl passes on the cash that comes to a page during its fetch, with the rest.
 func TestCashDuringVisit(t *testing.T) {
 	for _, order := range []string{"opic", "cash-sum"} {
 		t.Run(order, func(t *testing.T) {

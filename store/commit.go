@@ -19,8 +19,8 @@ type Fetch struct {
 	Members [][]byte // WARC records in the order of writing, each a whole gzip member; none: no capture
 	Main    int      // the member that Capture will name: the response or revisit
 	ID      warc.ID  // identity of that record
-	// Owes returns how much cash the page hands on. The result becomes the record's Paid. cash is all the cash that
-	// the page ever got, including what came during the visit. paid is what it handed on before. nil: the visit
+	// Owes returns how much cash the page passes on. The result becomes the record's Paid. cash is all the cash that
+	// the page ever got, including what came during the visit. paid is what it passed on before. nil: the visit
 	// hands nothing on.
 	Owes func(cash, paid float64) float64
 
@@ -109,7 +109,7 @@ func (s *Store) Later(group []Fetch) ([]Fetch, error) {
 	return later, nil
 }
 
-// settlePaid sets the cash that a visit's page hands on.
+// settlePaid sets the cash that a visit's page passes on.
 func (s *Store) settlePaid(f *Fetch) {
 	r, ok := f.Record.(*Fetched)
 	if !ok || f.Owes == nil {

@@ -165,7 +165,7 @@ type Fetched struct {
 	// check whether they can be trusted, or because they cannot.
 	Unconditional bool `cbor:"37,keyasint,omitempty"`
 	// Collected is cash that was held back from the page and is now added to its own. Paid is the part of its cash
-	// that the page hands on to these links; CommitPages sets it.
+	// that the page passes on to these links; CommitPages sets it.
 	Collected float64 `cbor:"38,keyasint,omitempty"`
 	Paid      float64 `cbor:"39,keyasint,omitempty"`
 }

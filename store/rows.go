@@ -19,7 +19,7 @@ type Page struct {
 	Via     weburl.Fingerprint `cbor:"6,keyasint,omitempty"`
 	Seed    bool               `cbor:"7,keyasint,omitempty"`
 	Cash    float64            `cbor:"8,keyasint,omitempty"`  // all that ever came to it
-	Paid    float64            `cbor:"45,keyasint,omitempty"` // the part of it that the page has handed on to its links
+	Paid    float64            `cbor:"45,keyasint,omitempty"` // the part of it that the page has passed on to its links
 	LastMod int64              `cbor:"9,keyasint,omitempty"`  // the sitemap's
 
 	Queue Queue `cbor:"10,keyasint,omitempty"` // where it waits

@@ -19,13 +19,13 @@ func OrderCash(order uint64) float64 {
 	return math.Float64frombits(math.MaxInt64 - order)
 }
 
-// A Purse gathers the cash that comes to a page in small amounts and hands it on in lots: to tell of each
-// amount would move the page in its queue with every link to it. What is held back is less than what was
-// handed on, so that the page's place is that of at least half of its cash, and n equal amounts make
-// 1 + ⌊log₂ n⌋ lots. The zero value is empty.
+// A Purse collects the cash that a page receives in small amounts, and releases it in larger sums. Every release moves
+// the page in its queue, so releasing each amount would move it with every link to it. A Purse holds back less than it
+// has released. So the page's place reflects at least half of its cash, and n equal amounts cause 1 + ⌊log₂ n⌋
+// releases. The zero value is empty.
 type Purse struct{ told, held float32 }
 
-// Add puts an amount in, of 0 or more, and returns what is to be handed on now: all that is held, or 0.
+// Add adds cash ≥ 0 and returns the sum to release now: all that is held, or 0.
 func (p *Purse) Add(cash float64) (lot float64) {
 	p.held += float32(cash)
 	if p.held < p.told {
@@ -36,12 +36,12 @@ func (p *Purse) Add(cash float64) (lot float64) {
 	return lot
 }
 
-// Empty hands on what is held, however little.
+// Empty releases all that is held, even a small amount.
 func (p *Purse) Empty() (lot float64) {
 	lot = float64(p.held)
 	p.told, p.held = p.told+p.held, 0
 	return lot
 }
 
-// Told returns all that was handed on.
+// Told returns the sum of all releases.
 func (p Purse) Told() float64 { return float64(p.told) }

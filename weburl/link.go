@@ -9,7 +9,7 @@ type Link struct {
 	Depth       uint16      // links from a seed; a seed has 0
 	Hops        uint8       // redirects in a row that led here
 	Rel         Rel
-	Cash        float64     // importance that the page hands on; see package importance
+	Cash        float64     // importance that the page passes on; see package importance
 	Via         Fingerprint // of the page that carries the link; 0 for a seed
 	LastMod     int64       // when a sitemap or feed says that the page changed, unix nanoseconds; 0 for not said
 }

@@ -280,7 +280,7 @@ func ahead(n store.NewPage) string {
 	return fmt.Sprintf(" requisite, as of cash %g", weburl.OrderCash(n.Order))
 }
 
-// FuzzShares holds that a page hands on no more than its cash, in equal parts to all different links that the finder
+// FuzzShares holds that a page passes on no more than its cash, in equal parts to all different links that the finder
 // admits.
 func FuzzShares(f *testing.F) {
 	f.Add([]byte{1, 2, 2, 3}, uint16(7))

@@ -42,7 +42,7 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
-// slow is a web that takes its time. The crawl decides a page's links, and the cash that other pages then hand on,
+// slow is a web that takes its time. The crawl decides a page's links, and the cash that other pages then pass on,
 // before the next answer ends.
 type slow struct{ discovery.Web }
 

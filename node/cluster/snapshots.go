@@ -21,7 +21,7 @@ import (
 // is truncated below the older one. If a node's next entry is gone, the node loads the last complete snapshot and
 // reads the log from there.
 
-// Snapshots say where the snapshots of partitions are kept. All fields are required.
+// Snapshots configure where the snapshots of partitions are kept. All fields are required.
 type Snapshots struct {
 	Store objects.Store
 	Every time.Duration // how often the owner of a partition takes one
@@ -83,7 +83,7 @@ func (c *Cluster) snapshotPrefix(p weburl.Partition) string {
 	return fmt.Sprintf("partitions/%s/%05d/", c.options.Cluster, p)
 }
 
-// snapshots returns those of a partition, the last one first.
+// snapshots returns a partition's snapshots, the last one first.
 func (c *Cluster) snapshots(ctx context.Context, p weburl.Partition) (all []objects.Object, err error) {
 	if !c.owned.Load() {
 		if err := c.options.own(ctx); err != nil {

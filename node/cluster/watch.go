@@ -13,7 +13,7 @@ import (
 	"freshet/weburl"
 )
 
-// watch takes note of what other nodes write.
+// watch stores the entries that other nodes write.
 func (c *Cluster) watch(w jetstream.KeyWatcher) {
 	defer w.Stop()
 	for {

@@ -365,7 +365,7 @@ func (c *crawl) follow(now float64, n uint32, cash float64) (links int) {
 	return len(c.links)
 }
 
-// later adds cash to a page that is being fetched. The page hands it on when its links are known. A page whose
+// later adds cash to a page that is being fetched. The page passes it on when its links are known. A page whose
 // links are known hands nothing on.
 func (c *crawl) later(n uint32, cash float64) {
 	if p := &c.pages[n]; !p.ranked && !p.read {

@@ -72,7 +72,7 @@ func (c *crawl) rank(now float64) error {
 	return nil
 }
 
-// worth returns what a page of that rank hands on.
+// worth returns what a page of that rank passes on.
 func worth(rank float64) (purse weburl.Purse) {
 	purse.Add(rank)
 	return purse

@@ -37,7 +37,7 @@ type watch struct {
 	given     map[weburl.URL]bool // seeds of acknowledged orders
 	seeds     map[weburl.URL]bool // all seeds ever given
 	pinged    map[weburl.URL]bool
-	buried    float64                     // cash that purged pages had handed on
+	buried    float64                     // cash that purged pages had passed on
 	forgot    bool                        // pages were purged in this life: what they taught counts until its end
 	withdrawn map[weburl.Fingerprint]bool // pages that robots.txt withdrew at some time
 	collected float64                     // held-back cash that visits collected

@@ -150,11 +150,11 @@ func (w *watch) spared(u weburl.URL) bool {
 	})
 }
 
-// bury notes the cash that the pages of a target have handed on, because their rows will not have it any more.
+// bury notes the cash that the pages of a target have passed on, because their rows will not have it any more.
 func (w *watch) bury(n *node, target store.Target) {
 	for _, page := range n.pages() {
 		if page.URL == target.URL || target.URL.IsZero() && page.URL.Site() == target.Site {
-			w.buried += page.Paid + page.Cash // a visit under way may hand on the rest
+			w.buried += page.Paid + page.Cash // a visit under way may pass on the rest
 		}
 	}
 	w.buried++ // and a seed's

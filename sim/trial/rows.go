@@ -83,7 +83,7 @@ func (w *watch) rowsHold(n *node) {
 	}
 }
 
-// byCash reports whether the ordering uses cash that pages hand on.
+// byCash reports whether the ordering uses cash that pages pass on.
 func (w *watch) byCash() bool { return w.crawl.Ordering == "opic" || w.crawl.Ordering == "cash-sum" }
 
 // mayPayTwice reports whether some of a page's links may have brought their cash twice: if there are too many to
