@@ -110,22 +110,32 @@ func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e
 			return log.Place{Seq: seq, Chain: chain}, nil
 		}
 		if isOccupied(err) {
-			for r, err := range l.Read(ctx, p, after) { // our own entry of an earlier try, or another node's
-				switch {
-				case errors.Is(err, log.ErrTruncated): // by another node, which has the partition
-					return after, fmt.Errorf("%w: %w", log.ErrDeposed, err)
-				case err != nil:
-					return after, err
-				case r.At.Chain == chain:
-					return r.At, nil
-				}
-				return after, fmt.Errorf("%w: partition %d: entry %d is %s's", log.ErrDeposed, p, r.At.Seq, r.Owner)
+			var at log.Place
+			if at, err = l.written(ctx, p, after, chain); err == nil || errors.Is(err, log.ErrDeposed) || errors.Is(err, log.ErrBroken) {
+				return at, err
 			}
 		}
 		if l.clock.Sleep(ctx, tryAgain) != nil {
 			return after, fmt.Errorf("log: append to partition %d behind entry %d: %w", p, after.Seq, errors.Join(ctx.Err(), err))
 		}
 	}
+}
+
+// written returns the place of the entry behind a place if it is the one with that chain: our own, of an earlier try. It
+// returns ErrDeposed if it is another node's, and another error if the servers do not say now.
+func (l *Log) written(ctx context.Context, p weburl.Partition, after log.Place, chain log.Chain) (log.Place, error) {
+	for r, err := range l.Read(ctx, p, after) {
+		switch {
+		case errors.Is(err, log.ErrTruncated): // by another node, which has the partition
+			return after, fmt.Errorf("%w: %w", log.ErrDeposed, err)
+		case err != nil:
+			return after, err
+		case r.At.Chain == chain:
+			return r.At, nil
+		}
+		return after, fmt.Errorf("%w: partition %d: entry %d is %s's", log.ErrDeposed, p, r.At.Seq, r.Owner)
+	}
+	return after, errors.New("the server that answers lags behind")
 }
 
 func (l *Log) publish(ctx context.Context, p weburl.Partition, last uint64, data []byte) (uint64, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"freshet/clock"
@@ -244,5 +245,46 @@ func TestRivals(t *testing.T) {
 	}
 	if diff := cmp.Diff(acked, stored); diff != "" {
 		t.Errorf("stored (-acknowledged +stored):\n%s", diff)
+	}
+}
+
+// TestAnswerIsLookedForAgain holds that a node whose entry is stored, and whose answer was lost, looks for it until a
+// server can say whose the entry is: while the servers elect a leader, some do not know.
+func TestAnswerIsLookedForAgain(t *testing.T) {
+	ctx, l := opened(t, 1, 1)
+	servers := l.conn
+	between, err := nats.Connect(broker.Start(t, server.Options{}).ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(between.Close)
+	asked := 0
+	_, err = between.Subscribe("$JS.API.DIRECT.GET.>", func(m *nats.Msg) {
+		if asked++; asked == 1 {
+			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{"Status": {"503"}}})
+			return
+		}
+		inbox := servers.NewRespInbox()
+		_, err := servers.Subscribe(inbox, func(answer *nats.Msg) {
+			_ = m.RespondMsg(&nats.Msg{Header: answer.Header, Data: answer.Data})
+		})
+		if err == nil {
+			err = servers.PublishRequest(m.Subject, inbox, m.Data)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := log.Entry{Owner: "one", Data: []byte("an entry")}
+	want, err := l.Append(ctx, 0, log.Place{}, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.conn = between
+	if got, err := l.Append(ctx, 0, log.Place{}, e); err != nil || got != want {
+		t.Errorf("the entry at %v is stored at %v: %v", want, got, err)
 	}
 }
