@@ -121,8 +121,8 @@ func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e
 	}
 }
 
-// written returns the place of the entry behind a place if it is the one with that chain: our own, of an earlier try. It
-// returns ErrDeposed if it is another node's, and another error if the servers do not say now.
+// written returns the place of the entry behind a place if it is the one with that chain: our own, of an earlier try.
+// It returns ErrDeposed if it is another node's, and another error if the servers do not say now.
 func (l *Log) written(ctx context.Context, p weburl.Partition, after log.Place, chain log.Chain) (log.Place, error) {
 	for r, err := range l.Read(ctx, p, after) {
 		switch {
