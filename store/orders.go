@@ -49,8 +49,24 @@ type orders struct {
 
 	mu   sync.Mutex
 	last uint64 // number of the last order
+	// blocks is until when each host is blocked by its last order. Its gate may say so before the order is stored: in the
+	// record of a page that was on its way.
+	blocks map[blocked]int64
 
 	faults []Problem // of the files, when they were opened
+}
+
+// blocked names a host that an order blocked or unblocked.
+type blocked struct {
+	crawl     string
+	partition weburl.Partition
+	host      string
+}
+
+func (l *orders) noted(o *order) {
+	if o.Do == orderBlock {
+		l.blocks[blocked{o.Crawl, o.Partition, o.Host}] = o.At
+	}
 }
 
 // readOrders returns the orders of both files together, by number, and what is wrong with the files.
@@ -90,10 +106,13 @@ func readOrders(fsys vfs.FS, dir string) (all []order, faults []Problem, err err
 
 // openOrders reads the orders. Unless readOnly is set, it makes both files whole and equal.
 func openOrders(fsys vfs.FS, dir string, readOnly bool) (*orders, []order, error) {
-	l := &orders{fs: fsys, paths: [2]string{fsys.PathJoin(dir, format.OrdersFile), fsys.PathJoin(dir, format.OrdersCopy)}}
+	l := &orders{fs: fsys, paths: [2]string{fsys.PathJoin(dir, format.OrdersFile), fsys.PathJoin(dir, format.OrdersCopy)}, blocks: map[blocked]int64{}}
 	all, faults, err := readOrders(fsys, dir)
 	if err != nil {
 		return nil, nil, err
+	}
+	for i := range all {
+		l.noted(&all[i])
 	}
 	l.faults = faults
 	if len(all) > 0 {
@@ -131,7 +150,17 @@ func (l *orders) note(all ...order) error {
 		}
 	}
 	l.last += uint64(len(all))
+	for i := range all {
+		l.noted(&all[i])
+	}
 	return nil
+}
+
+// isNoted reports whether an order to block a host says nothing else than the last one.
+func (l *orders) isNoted(o order) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.blocks[blocked{o.Crawl, o.Partition, o.Host}] == o.At
 }
 
 func (l *orders) append(path string, raw []byte) (err error) {
@@ -166,12 +195,8 @@ func (s *Store) orderOf(r Record) (order, bool) {
 	case *Paused:
 		return order{Do: orderPause, Crawl: s.options.Crawl, Partition: r.Partition, Site: r.Site, At: r.Since}, true
 	case *Gated:
-		var was Gate
-		key := s.keys.AppendText(nil, r.Partition, format.KeyGate, r.Host)
-		if err := s.row(key, &was); err != nil && r.Gate.Blocked == 0 || was.Blocked == r.Gate.Blocked {
-			return order{}, false
-		}
-		return order{Do: orderBlock, Crawl: s.options.Crawl, Partition: r.Partition, Host: r.Host, At: r.Gate.Blocked}, true
+		o := order{Do: orderBlock, Crawl: s.options.Crawl, Partition: r.Partition, Host: r.Host, At: r.Gate.Blocked}
+		return o, !s.orders.isNoted(o)
 	}
 	return order{}, false
 }

@@ -32,6 +32,10 @@ func ordered(t *testing.T) (before, after *vfs.MemFS) {
 	c := storetest.Parse(t, "http://c.test/")
 	_, err1 := retain.Purge(context.Background(), s, time.Unix(0, storetest.At(3)), store.Target{URL: storetest.Parse(t, "http://a.test/1")}, store.Target{Site: "http://b.test"})
 	_, err2 := s.Apply(&store.Paused{Partition: storetest.Home(c), Site: c.Site(), Since: storetest.At(4)})
+	// A page of the host that was on its way is stored before the order, with the gate that the order has set.
+	fetched := storetest.Answer(t, c, 3, "three")
+	fetched.Record.(*store.Fetched).Gate = &store.Gate{Blocked: storetest.At(90)}
+	storetest.Commit(t, s, fetched)
 	_, err3 := s.Apply(&store.Gated{Partition: storetest.Home(c), Host: "c.test", Gate: store.Gate{Blocked: storetest.At(90)}})
 	if err := errors.Join(err1, err2, err3, s.Close()); err != nil {
 		t.Fatal(err)
