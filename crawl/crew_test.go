@@ -40,6 +40,9 @@ type crew struct {
 	sent    int64  // links that stopped shards have sent, resent ones once
 	held    int64  // links that stopped shards have held back
 	parcels int
+	shut    map[string]Order // by host: the order that was acknowledged, by which nothing is to be asked of it
+	toggled map[string]bool  // hosts with an order to shut or open them that has no reply
+	calm    bool             // all is to be open from now on
 }
 
 // order names an order that the crew gave to a member.
@@ -59,7 +62,7 @@ func newCrew(t *testing.T, names ...string) *crew { return crewOf(newWorld(t), n
 // crewOf returns a crew that crawls a world's web with its settings.
 func crewOf(alone *world, names ...string) *crew {
 	t := alone.t
-	c := &crew{t: t, fs: vfs.NewCrashableMem(), web: alone.web, set: alone.settings, now: begin, replies: map[order]func(Reply){}, servers: map[string]*server{}}
+	c := &crew{t: t, fs: vfs.NewCrashableMem(), web: alone.web, set: alone.settings, now: begin, replies: map[order]func(Reply){}, servers: map[string]*server{}, shut: map[string]Order{}, toggled: map[string]bool{}}
 	c.set.Wait = true
 	c.owner = make([]*world, c.set.Partitions)
 	for _, name := range names {
@@ -204,8 +207,11 @@ func (c *crew) start(w *world, cutOff bool) {
 	if cutOff {
 		rows = cutOffRows{c.store}
 	}
-	if c.plant == "gates-forgotten" {
+	switch c.plant {
+	case "gates-forgotten":
 		rows = gatelessRows{rows}
+	case "pauses-forgotten":
+		rows = pauselessRows{rows}
 	}
 	w.shard, err = New(rows, w.seen, w.settings, w.now)
 	check(c.t, err)
@@ -229,6 +235,15 @@ func (r cutOffRows) Start() store.Start { return store.Start{} }
 type gatelessRows struct{ Rows }
 
 func (gatelessRows) Gate(weburl.Partition, string) (store.Gate, error) { return store.Gate{}, nil }
+
+// pauselessRows forget which sites are paused.
+type pauselessRows struct{ Rows }
+
+func (r pauselessRows) Site(site weburl.Site) (store.SiteRow, error) {
+	row, err := r.Rows.Site(site)
+	row.Paused = 0
+	return row, err
+}
 
 // stop cuts a member off. Its requests end at once.
 func (c *crew) stop(w *world) {
@@ -275,6 +290,8 @@ func (c *crew) asked(w *world, name string, e Ended) {
 		c.servers[name] = host
 	}
 	switch {
+	case c.shut[name] != nil:
+		c.fault("%s: %s asks %s in spite of the order %+v", c.now.Sub(begin), w.settings.Name, name, c.shut[name])
 	case host.end.After(c.now):
 		c.fault("%s: %s asks %s while another request is under way until %s", c.now.Sub(begin), w.settings.Name, name, host.end.Sub(begin))
 	case !host.end.IsZero() && c.now.Before(host.end.Add(c.set.Delay)), c.now.Before(host.opens):

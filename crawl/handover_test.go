@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -85,8 +86,8 @@ func (c *crew) settled() {
 const quietEnough = 12 * time.Hour // for all retries
 
 // TestHandOvers has several shards crawl one web. They hand partitions to one another and are cut off now and then.
-// They find what one shard alone finds: the same pages, each with the same cash. No host is asked too soon. In some
-// crews each member's clock is wrong by its own amount.
+// They find what one shard alone finds: the same pages, each with the same cash. No host is asked too soon, or in spite
+// of an order. In some crews each member's clock is wrong by its own amount.
 func TestHandOvers(t *testing.T) {
 	seeds := 12
 	if text := os.Getenv("FRESHET_SEEDS"); text != "" {
@@ -120,7 +121,7 @@ func TestHandOvers(t *testing.T) {
 // TestHandOverPlants holds that TestHandOvers finds each planted fault.
 func TestHandOverPlants(t *testing.T) {
 	const within = 400
-	for _, plant := range []string{"link-dropped", "gates-forgotten", "cut-off-as-clean", "receipt-early", "links-twice", "one-cache"} {
+	for _, plant := range []string{"link-dropped", "gates-forgotten", "cut-off-as-clean", "receipt-early", "links-twice", "one-cache", "pauses-forgotten"} {
 		t.Run(plant, func(t *testing.T) {
 			for seed := range uint64(within) {
 				if c := handOvers(t, seed, plant); len(c.faults) > 0 {
@@ -178,6 +179,7 @@ func handOvers(t *testing.T, seed uint64, plant string) *crew {
 			break
 		}
 	}
+	c.openAll()
 	for range 100 { // send again what the wire has lost
 		for p := range c.owner {
 			c.resend(weburl.Partition(p))
@@ -198,7 +200,12 @@ func handOvers(t *testing.T, seed uint64, plant string) *crew {
 func (c *crew) act(rng *rand.Rand) {
 	p := weburl.Partition(rng.IntN(len(c.owner)))
 	w := c.members[rng.IntN(len(c.members))]
-	switch rng.IntN(10) {
+	switch rng.IntN(14) {
+	case 10, 11, 12, 13: // an order, and perhaps a hand-over at once
+		c.toggle(fmt.Sprintf("s%d.test", rng.IntN(7)), rng.IntN(2) == 0)
+		if rng.IntN(2) == 0 {
+			c.hand(p, w)
+		}
 	case 0: // the power fails
 		c.midway(rng, c.members...)
 		c.log("crash")
@@ -239,6 +246,65 @@ func (c *crew) act(rng *rand.Rand) {
 	for p := range c.owner {
 		c.resend(weburl.Partition(p))
 	}
+}
+
+// toggle has a host shut for requests, or opened, unless it waits for the reply to such an order. An order whose reply
+// is lost is its last.
+func (c *crew) toggle(host string, blocks bool) {
+	site := weburl.Site("http://" + host)
+	owner := c.owner[c.store.Home(site)]
+	if owner == nil || owner.shard == nil || c.toggled[host] {
+		return
+	}
+	c.toggled[host] = true
+	order, opens := Order(Pause{site, true}), false
+	if blocks {
+		order = Block{Host: host}
+	}
+	switch c.shut[host].(type) {
+	case Pause:
+		order, opens = Pause{site, false}, true
+	case Block:
+		order, opens = Unblock{host}, true
+	}
+	if opens {
+		delete(c.shut, host)
+	}
+	c.log(fmt.Sprintf("%s gets the order %+v", owner.settings.Name, order))
+	c.order(owner, order, func(r Reply) {
+		delete(c.toggled, host)
+		if r.Err == nil && !opens && !c.calm {
+			c.shut[host] = order
+		}
+	})
+}
+
+// openAll opens all hosts for requests.
+func (c *crew) openAll() {
+	c.calm = true
+	clear(c.shut)
+	for site := range 7 {
+		host := fmt.Sprintf("s%d.test", site)
+		for _, order := range []Order{Pause{weburl.Site("http://" + host), false}, Unblock{host}} {
+			c.insist(order, c.store.Home(weburl.Site("http://"+host)))
+		}
+	}
+	c.run(time.Minute)
+}
+
+// insist gives the owner of a partition an order, again until it has one that carries it out.
+func (c *crew) insist(order Order, p weburl.Partition) {
+	for range 100 {
+		done := false
+		if owner := c.owner[p]; owner != nil && owner.shard != nil {
+			c.order(owner, order, func(r Reply) { done = !errors.Is(r.Err, ErrElsewhere) })
+		}
+		c.run(time.Second)
+		if done {
+			return
+		}
+	}
+	c.fault("nobody carries out %+v", order)
 }
 
 // cutOff cuts a member off and starts it again soon.
