@@ -49,8 +49,8 @@ type orders struct {
 
 	mu   sync.Mutex
 	last uint64 // number of the last order
-	// blocks is until when each host is blocked by its last order. Its gate may say so before the order is stored: in the
-	// record of a page that was on its way.
+	// blocks is until when each host is blocked by its last order. The host's row may say so before the order is
+	// stored: pages that were on their way are stored with its present gate.
 	blocks map[blocked]int64
 
 	faults []Problem // of the files, when they were opened
