@@ -95,8 +95,8 @@ func (Strike) isOrder()      {}
 func (Give) isOrder()        {}
 func (Take) isOrder()        {}
 
-// ErrUnknown is the reply for a page or site that the crawl does not know.
-var ErrUnknown = errors.New("crawl: unknown")
+// ErrUnknown is the reply for a page or site that the crawl does not know. Like ErrOrder, its text is for operators.
+var ErrUnknown = errors.New("not found")
 
 // ErrOrder is the reply to an order that is invalid.
-var ErrOrder = errors.New("crawl: wrong order")
+var ErrOrder = errors.New("wrong order")

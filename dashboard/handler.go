@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNotFound is what a Reader returns if there is no such page, version or crawl.
-var ErrNotFound = errors.New("dashboard: not found")
+var ErrNotFound = errors.New("not found")
 
 // Page is a row of the page table, as `freshet pages --json` prints it. Times are RFC 3339, absent for
 // never.

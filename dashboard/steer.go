@@ -11,7 +11,7 @@ import (
 )
 
 // ErrOrder is what a Steerer returns for an order that makes no sense.
-var ErrOrder = errors.New("dashboard: wrong order")
+var ErrOrder = errors.New("wrong order")
 
 // Steerer carries out an operator's orders. All methods are safe for concurrent use. Errors are ErrNotFound,
 // ErrOrder or the reason why an order was not carried out.

@@ -74,8 +74,8 @@ func short(text string) string {
 // breakable are the characters after which an address may go on in the next line.
 const breakable = "/.-_?&="
 
-// breaks cuts an address as short does. It may go on in the next line after a dot or a slash, so that a narrow screen
-// does not break it in a word.
+// breaks cuts an address as short does. It may go on in the next line after a breakable character, so that a narrow
+// screen does not break it in a word.
 func breaks(address string) template.HTML {
 	var b strings.Builder
 	for part := range strings.SplitSeq(short(address), "") {
@@ -142,7 +142,7 @@ func (s *server) showWindow(w http.ResponseWriter, r *http.Request, name, title,
 // fault answers with a page that says what is wrong.
 func (s *server) fault(w http.ResponseWriter, r *http.Request, err error) {
 	code := codeOf(err)
-	text := sentence(capital(strings.TrimPrefix(err.Error(), "dashboard: ")))
+	text := sentence(capital(err.Error()))
 	if u := r.FormValue("url"); u != "" && errors.Is(err, ErrNotFound) {
 		text = strings.TrimSpace(sentence(short(u)+" is not known here") + " " + s.why(u))
 	}

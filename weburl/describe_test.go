@@ -20,7 +20,7 @@ func TestDescribe(t *testing.T) {
 			`{"input":"../c","canonical":"http://example.org/c","fingerprint":"4ad4e6c8e9ecdb8e",` +
 				`"site":"http://example.org","surt":"org,example)/c","partition":5}`},
 		{"no URL", "mailto:a@example.org", base,
-			`{"input":"mailto:a@example.org","error":"weburl: \"mailto:a@example.org\": scheme is not http or https"}`},
+			`{"input":"mailto:a@example.org","error":"\"mailto:a@example.org\": scheme is not http or https"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ type Error struct {
 }
 
 // Error returns the first 100 characters of the input and the fault.
-func (e *Error) Error() string { return fmt.Sprintf("weburl: %.100q: %v", e.Input, e.Err) }
+func (e *Error) Error() string { return fmt.Sprintf("%.100q: %v", e.Input, e.Err) }
 
 // Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }

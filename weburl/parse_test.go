@@ -120,7 +120,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	_, err := Parse("ftp://example.org/")
-	const want = `weburl: "ftp://example.org/": scheme is not http or https`
+	const want = `"ftp://example.org/": scheme is not http or https`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -39,12 +39,21 @@ type steerer struct {
 func told(err error) error {
 	switch {
 	case errors.Is(err, crawl.ErrUnknown):
-		return fmt.Errorf("%w:%s (freshet pages lists what is known)", dashboard.ErrNotFound, strings.TrimPrefix(err.Error(), crawl.ErrUnknown.Error()+":"))
+		return answer{fmt.Errorf("%w (freshet pages lists what is known)", err), dashboard.ErrNotFound}
 	case errors.Is(err, crawl.ErrOrder):
-		return fmt.Errorf("%w:%s", dashboard.ErrOrder, strings.TrimPrefix(err.Error(), crawl.ErrOrder.Error()+":"))
+		return answer{err, dashboard.ErrOrder}
 	}
 	return err
 }
+
+// answer is an error of the engine that counts as one of the dashboard.
+type answer struct {
+	error
+	counts error
+}
+
+// Is makes errors.Is find what the error counts as.
+func (a answer) Is(target error) bool { return target == a.counts }
 
 func wrong(err error) error { return fmt.Errorf("%w: %w", dashboard.ErrOrder, err) }
 

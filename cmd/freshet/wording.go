@@ -17,7 +17,7 @@ import (
 )
 
 // rooms matches package names at the beginning of errors. Users do not know them.
-var rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:weburl|store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|crawl|discovery|` +
+var rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|crawl|discovery|` +
 	`robots|replay|policies|refresh|node|feed|broadcast|mirror|webhook|index|importer|sim|lab|dashboard|memory|fleet|schedule|allocate|change|weights|graph|table): )+`)
 
 // plainly returns the text of an error without names of packages and system calls.

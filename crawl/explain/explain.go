@@ -3,7 +3,6 @@ package explain
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"freshet/store"
@@ -31,7 +30,7 @@ func (x *explainer) explain(raw string) (Explanation, error) {
 	x.out.URL = raw
 	u, err := weburl.Parse(raw)
 	if err != nil {
-		x.say("syntax", Stopped, "invalid-url", strings.TrimPrefix(err.Error(), "weburl: "))
+		x.say("syntax", Stopped, "invalid-url", err.Error())
 		return x.conclude("It is not a URL that can be crawled. Such a URL begins with http:// or https://."), nil
 	}
 	x.url, x.out.URL = u, u.String()

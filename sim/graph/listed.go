@@ -42,7 +42,7 @@ func ReadListed(in io.Reader, name string, seed uint64) (*Stored, error) {
 		u, err := weburl.Parse(url)
 		if err != nil {
 			r.line = r.lines[i]
-			return nil, r.fault("page %.80q: %v", url, err)
+			return nil, r.fault("page %v", err)
 		}
 		l.add(i, u)
 	}

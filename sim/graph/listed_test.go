@@ -64,8 +64,8 @@ func TestReadListed(t *testing.T) {
 
 func TestReadListedFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"n 0 http://a.test/\n\nn 1 nowhere\n": `graph: f:3: page "nowhere": weburl: `,
-		"1 0\n1 mailto:a@b.test\n":            `graph: f:2: page "mailto:a@b.test": weburl: `,
+		"n 0 http://a.test/\n\nn 1 nowhere\n": `graph: f:3: page "nowhere": `,
+		"1 0\n1 mailto:a@b.test\n":            `graph: f:2: page "mailto:a@b.test": `,
 		"n 0 http://a.test/\ne 0 1\n":         `graph: f:2: "1": want a number from 0 to 0`,
 		"2 1\n1 http://a.test/\n":             "graph: f:2: cut short: 1 pages of 2",
 		"e 0 1\n":                             `graph: f:1: "e 0 1": want "freshet-graph 1"`,
