@@ -69,6 +69,15 @@ func bottleneck(n now) verdict {
 	return verdict{Kind: "well", Text: fmt.Sprintf("Fetching and processing are in balance: processing is idle %s of the time.", percent(f.Starved))}
 }
 
+// paceRows say how many fetches are under way in a running crawl, and what limits its pace.
+func paceRows(n now) []Row {
+	if !n.running() {
+		return nil
+	}
+	return []Row{{"fetches", fmt.Sprintf("%s under way, %s allowed", units.Count(int64(n.Fleet.Active)), units.Count(int64(n.Fleet.Allowed)))},
+		{"pace", bottleneck(n).Text}}
+}
+
 // curveChart draws the greatest length of the queue at which one more fetcher is switched on.
 func (f fleetNow) curveChart() chart {
 	c := chart{Title: "Queue up to which one more fetch begins, by fetches under way", scale: numbers, axis: numbers}

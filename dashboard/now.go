@@ -127,10 +127,15 @@ func readNow(r Reader) (n now, err error) {
 		return n, err
 	}
 	text, err := json.Marshal(status)
-	if err == nil {
-		err = json.Unmarshal(text, &n)
-	}
 	if err != nil {
+		return n, fmt.Errorf("dashboard: status: %w", err)
+	}
+	return decodeNow(text)
+}
+
+// decodeNow reads a status as JSON.
+func decodeNow(text []byte) (n now, err error) {
+	if err := json.Unmarshal(text, &n); err != nil {
 		return n, fmt.Errorf("dashboard: status: %w", err)
 	}
 	return n, nil

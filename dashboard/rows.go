@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -17,17 +18,29 @@ type Row struct{ Name, Value string }
 
 // Rows reads a status, a JSON object, and returns its fields in order, in human units. Of a large object whose members
 // are alike, only the largest are returned. Fields without information (null, 0, and objects of only these) are left
-// out.
+// out. Of the fleet's theory, only what it means is returned.
 func Rows(status io.Reader) ([]Row, error) {
-	decoder := json.NewDecoder(status)
+	text, err := io.ReadAll(status)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	value, err := ordered(decoder)
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: status: %w", err)
 	}
+	n, err := decodeNow(text)
+	if err != nil {
+		return nil, err
+	}
 	var rows []Row
 	fields, _ := value.([]member)
 	for _, field := range fields {
+		if field.name == "fleet" {
+			rows = append(rows, paceRows(n)...)
+			continue
+		}
 		rows = addRows(rows, "", field.name, field.value)
 	}
 	return rows, nil
@@ -197,7 +210,7 @@ func silent(value any) bool {
 }
 
 // sharesOf are the fields that are parts of a whole.
-var sharesOf = []string{"freshness", "freshness_low", "freshness_high", "weighted", "uniform", "starvation"}
+var sharesOf = []string{"freshness", "freshness_low", "freshness_high", "weighted", "uniform"}
 
 // longest is the number of seconds from which on a span means unknown.
 const longest = 1e9

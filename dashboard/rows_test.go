@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,18 +37,30 @@ clean: false
 	}
 }
 
-// TestRowsOfMany holds that of many sites the largest are shown, and of many settings all, in their order.
+// TestRowsOfPace holds that a status says what sets the pace of a crawl, and nothing that reads like a fault: in a
+// polite crawl, processing has nothing to do most of the time.
+func TestRowsOfPace(t *testing.T) {
+	rows, err := Rows(strings.NewReader(`{"state":"crawling","fleet":{"rule":"auto","allowed":256,"active":1,"queue_places":34,"service_rate_pages_per_s":900,
+		"starvation":1,"starved_s":18.1,"gamma_pages_per_s":90000,"cost_pages_per_s":90000}}`))
+	want := []Row{{"state", "crawling"}, {"fetches", "1 under way, 256 allowed"},
+		{"pace", "The sites set the pace: no more of them may be asked now, and this machine is idle 100 % of the time."}}
+	if err != nil || !slices.Equal(rows, want) {
+		t.Errorf("%v, %v, want %v", rows, err, want)
+	}
+}
+
+// TestRowsOfMany holds that of many hosts the largest are shown, and of many settings all, in their order.
 func TestRowsOfMany(t *testing.T) {
-	var sites, settings strings.Builder
+	var hosts, settings strings.Builder
 	for i := range 20 {
-		fmt.Fprintf(&sites, `"s%02d":{"pages":%d},`, i, i+1)
+		fmt.Fprintf(&hosts, `"s%02d":{"pages":%d},`, i, i+1)
 		fmt.Fprintf(&settings, `"f%02d":%d,`, 20-i, i+1)
 	}
-	rows, err := Rows(strings.NewReader(`{"sites":{` + strings.TrimSuffix(sites.String(), ",") + `},"refresh":{` + settings.String() + `"policy":"default"}}`))
+	rows, err := Rows(strings.NewReader(`{"hosts":{` + strings.TrimSuffix(hosts.String(), ",") + `},"refresh":{` + settings.String() + `"policy":"default"}}`))
 	if err != nil || len(rows) != 12+1+20+1 {
 		t.Fatalf("%d rows, %v: %v", len(rows), err, rows)
 	}
-	for i, want := range map[int]Row{0: {"sites s19 pages", "20"}, 12: {"sites", "and 8 more, see --json"}, 13: {"refresh f20", "1"}, 33: {"refresh policy", "default"}} {
+	for i, want := range map[int]Row{0: {"hosts s19 pages", "20"}, 12: {"hosts", "and 8 more, see --json"}, 13: {"refresh f20", "1"}, 33: {"refresh policy", "default"}} {
 		if rows[i] != want {
 			t.Errorf("row %d: %v, want %v", i, rows[i], want)
 		}
