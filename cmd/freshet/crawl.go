@@ -435,6 +435,9 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	progress := crawlProgress(engine, options, quiet)
 	if d != nil {
 		d.begin(front.window)
+		watching, silence := context.WithCancel(soft)
+		d.silence = silence
+		d.done.Go(func() { d.say(watching, engine, options, len(s.cluster.servers) == 0) })
 	}
 	unwatch := func() {}
 	if s.watch != nil {

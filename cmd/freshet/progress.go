@@ -15,7 +15,6 @@ import (
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
-	"freshet/crawl/explain"
 	"freshet/dashboard/units"
 	"freshet/node"
 )
@@ -91,13 +90,13 @@ func crawlProgress(engine *node.Node, options node.Options, quiet bool) *progres
 		announceDelay(os.Stderr, options)
 	}
 	return startProgress(os.Stderr, options.Clock, func() string {
-		s := engine.Status()
+		s := statusNow(engine)
 		options.Logger.Debug("progress", "pages_per_s", s.PagesPerS, "recent_pages_per_s", s.RecentPagesS,
 			"ready", s.SitesReady, "waiting", s.SitesWaiting, "fleet", s.Fleet)
 		if quiet {
 			return ""
 		}
-		return line(s, troubleOf(engine, s))
+		return line(s)
 	})
 }
 
@@ -161,29 +160,26 @@ func show(out io.Writer, line string, terminal bool) {
 	}
 }
 
-// troubleOf returns the reason why nothing is stored, or nil if something is.
-func troubleOf(engine *node.Node, s node.Status) *explain.Trouble {
-	if s.Pages+s.Requisites > 0 || s.NotModified > 0 {
-		return nil
+// statusNow returns what a crawl is doing, and why nothing is stored, unless something is.
+func statusNow(engine *node.Node) node.Status {
+	s := engine.Status()
+	if s.Pages+s.Requisites == 0 && s.NotModified == 0 {
+		s.Trouble, _ = engine.Trouble() // the crawl will report an error
 	}
-	trouble, err := engine.Trouble()
-	if err != nil {
-		return nil // the crawl will report the fault
-	}
-	return trouble
+	return s
 }
 
 // line formats a status in at most 80 columns: what is stored, what is queued, what failed, when it ends. With a fast
 // clock it shows times by the machine's clock.
-func line(s node.Status, trouble *explain.Trouble) string {
+func line(s node.Status) string {
 	rate := cmp.Or(s.ClockRate, 1)
 	span := func(seconds float64) string { return units.Span(time.Duration(seconds / rate * 1e9)) }
 	next := ""
 	if wait := s.NextRequestS / rate; wait >= 1 && s.Connections == 0 {
 		next = "next in " + span(s.NextRequestS)
 	}
-	if trouble != nil {
-		return join("0 pages", trouble.Cause, next)
+	if s.Trouble != nil {
+		return join("0 pages", s.Trouble.Cause, next)
 	}
 	pages, left := units.Plural(s.Pages, "page"), ""
 	failed := ""

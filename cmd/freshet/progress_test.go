@@ -15,11 +15,11 @@ import (
 func TestLineOfRetries(t *testing.T) {
 	s := node.Status{State: "crawling", QueuedNew: 1, SitesWaiting: 1, Forecast: node.Forecast{RemainingS: 1e9}}
 	s.Pages, s.Sites, s.URLsFailed, s.Bytes = 6, 2, 1, 2900
-	if got, want := line(s, nil), "6 of about 7 pages  2.9 kB  2 sites  1 failed, to be asked again"; got != want {
+	if got, want := line(s), "6 of about 7 pages  2.9 kB  2 sites  1 failed, to be asked again"; got != want {
 		t.Errorf("%q: want %q", got, want)
 	}
 	s.Connections = 1
-	if got := line(s, nil); strings.Contains(got, "again") {
+	if got := line(s); strings.Contains(got, "again") {
 		t.Errorf("%q while a request is under way", got)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -168,6 +170,7 @@ func lineChanges(old, new []string) (changes []string) {
 type daemon struct {
 	reloader *reloader
 	hangups  chan os.Signal
+	silence  func() // ends say
 	done     sync.WaitGroup
 }
 
@@ -186,6 +189,28 @@ func (d *daemon) begin(window string) {
 	}
 	fmt.Fprintln(os.Stderr, "freshet: serving", window)
 	notify("READY=1")
+}
+
+// say prints why nothing is stored: once, when no request is under way. It returns when something is stored, and at the
+// end of ctx. Without seeds, the only node of a crawl has nothing to do.
+func (d *daemon) say(ctx context.Context, engine *node.Node, options node.Options, only bool) {
+	for options.Clock.Sleep(ctx, options.Clock.Span(time.Second)) == nil {
+		s := statusNow(engine)
+		why := ""
+		switch {
+		case s.Pages+s.Requisites+s.NotModified > 0:
+			return
+		case s.Connections > 0 || s.SitesReady > 0:
+		case s.Trouble != nil:
+			why = s.Trouble.String()
+		case only && s.URLsDiscovered == 0 && len(options.Seeds) == 0:
+			why = "there is no seed: give URLs with freshet add, or a file with --seeds"
+		}
+		if why != "" {
+			fmt.Fprintln(os.Stderr, "freshet: nothing is stored yet:", why)
+			return
+		}
+	}
 }
 
 func (d *daemon) hangup() {
@@ -208,6 +233,7 @@ func (d *daemon) end() {
 	notify("STOPPING=1")
 	signal.Stop(d.hangups)
 	close(d.hangups)
+	d.silence()
 	d.done.Wait()
 }
 

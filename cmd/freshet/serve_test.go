@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"html"
 	"io"
 	"math/big"
 	"net"
@@ -42,6 +43,56 @@ func put(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestServeSaysWhyNothingIsStored has all seeds of a daemon refused. It says so once, with cause and remedy, on its
+// standard error, in its window and to freshet status.
+func TestServeSaysWhyNothingIsStored(t *testing.T) {
+	web := httptest.NewServer(smallWeb())
+	t.Cleanup(web.Close)
+	for name, test := range map[string]struct{ settings, seed, want string }{
+		"an address of its own": {"", "http://site.test/", "site.test (127.0.0.1) is a loopback address: add --allow-private if you mean to crawl it"},
+		"robots.txt": {"allow-private: true\n", "http://forbids.test/", "robots.txt of http://forbids.test forbids all pages to this crawler: " +
+			"ask its owner for access, or for a name to use as --user-agent"},
+		"the rules":     {"allow-private: true\nopt-out: opted-out\n", "http://site.test/", "http://site.test/ is outside of the crawl (opt-out): see --scope, --opt-out and the limits"},
+		"there is none": {"", "", "there is no seed: give URLs with freshet add, or a file with --seeds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, address := t.TempDir(), freeAddress(t, "127.0.0.1")
+			config := filepath.Join(dir, "freshet.yaml")
+			put(t, filepath.Join(dir, "seeds"), test.seed+"\n")
+			put(t, filepath.Join(dir, "opted-out"), "site.test\n")
+			put(t, config, strings.NewReplacer("seeds: ", "seeds: "+dir+"/", "opt-out: ", "opt-out: "+dir+"/").Replace(fmt.Sprintf(
+				"seeds: seeds\n%sresolve: [site.test=%s, forbids.test=%[2]s]\ndelay: 0s\nretries: 0\nlisten: %[3]s\ncontact: mailto:a@b.test\n",
+				test.settings, strings.TrimPrefix(web.URL, "http://"), address)))
+			p := start(t, "serve", "--config", config, "--data", filepath.Join(dir, "data"))
+			if said := p.awaitLine("nothing is stored yet"); said != "freshet: nothing is stored yet: "+test.want {
+				t.Errorf("%s, want %q", said, test.want)
+			}
+			cause, remedy, _ := strings.Cut(test.want, ": ")
+			response, err := http.Get("http://" + address + "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			window, err := io.ReadAll(response.Body)
+			if text := html.UnescapeString(string(window)); err != nil || test.seed != "" && !strings.Contains(text, "Nothing has been stored yet: "+cause) {
+				t.Errorf("%v: the window does not say that %s:\n%s", err, cause, text)
+			}
+			if status, _ := freshet(t, 0, "status", "--data", filepath.Join(dir, "data")); test.seed != "" && !strings.Contains(status, remedy) {
+				t.Errorf("no %q in the status:\n%s", remedy, status)
+			}
+			if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			for p.said.Scan() {
+				if strings.Contains(p.said.Text(), "nothing is stored yet") {
+					t.Errorf("said again: %s", p.said.Text())
+				}
+			}
+			p.end()
+		})
 	}
 }
 

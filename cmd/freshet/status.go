@@ -131,7 +131,7 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 // --listen. If the default address is taken, it only logs a warning.
 func serveStatus(steering steerer, options node.Options, open listening, news *publisher, nodes func() dashboard.Nodes) (*front, error) {
 	engine := steering.engine
-	served := apiOptions(reader{store: engine.Store(), status: engine.Status, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
+	served := apiOptions(reader{store: engine.Store(), status: func() node.Status { return statusNow(engine) }, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), index.Collector(news.pages.Load), segments.Collector(options.Segments), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()
 	served.HubSecret, served.Ready, served.Nodes = open.secret, engine.Ready, nodes

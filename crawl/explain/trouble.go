@@ -36,7 +36,7 @@ func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
 	case row.Strikes >= x.MaxStrikes:
 		return &Trouble{"the crawl was cut off each time it processed " + x.url.String(), "freshet recrawl has it tried again"}
 	case !row.Visited:
-		return &Trouble{fmt.Sprintf("%s is outside of the crawl (%s)", x.url, row.Reason), "see --scope, --opt-out and the limits"}
+		return Outside(x.url, row.Reason)
 	case !row.Redirect.IsZero():
 		return x.redirected(row.Redirect)
 	case row.SoftError:
@@ -49,6 +49,11 @@ func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
 		return statusTrouble(x.url, row.Status)
 	}
 	return x.unanswered(row.Reason)
+}
+
+// Outside returns the trouble of a page that the crawl does not take in, with the reason of its scope or limits.
+func Outside(u weburl.URL, reason string) *Trouble {
+	return &Trouble{fmt.Sprintf("%s is outside of the crawl (%s)", u, reason), "see --scope, --opt-out and the limits"}
 }
 
 // steered returns the operator's order that stops requests for the page, or nil.
