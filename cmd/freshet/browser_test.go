@@ -159,18 +159,27 @@ func (b *browser) byKeyboard(path string) {
 	b.text("document.activeElement.blur()")
 }
 
-// inspect holds that a page of the window fits on a screen and on a phone, is confined, and works by keyboard. It
-// holds that axe finds nothing serious in the page, in light and in dark. It keeps pictures.
+// inspect holds that a page of the window is confined and works by keyboard, and what pictures holds.
 func (b *browser) inspect(at, path string) {
 	b.t.Helper()
-	name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-").Replace(path), "-")
+	name := "window" + strings.TrimRight(strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "-", "+", "-").Replace(path), "-")
+	b.pictures(name, path, func() {
+		b.do(chromedp.Navigate(at + path))
+		b.byKeyboard(path)
+		b.confined(path)
+	})
+}
+
+// pictures holds that a page fits on a screen and on a phone, and that axe finds nothing serious in it, in light and in
+// dark. It keeps pictures. open leads to the page.
+func (b *browser) pictures(name, path string, open func()) {
+	b.t.Helper()
 	for width, kind := range map[int64]string{1280: "desktop", 390: "phone"} {
-		b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(at+path))
+		b.do(chromedp.EmulateViewport(width, 900))
+		open()
 		if wide := b.text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 			b.t.Errorf("%s is wider than a %s", path, kind)
 		}
-		b.byKeyboard(path)
-		b.confined(path)
 		for _, scheme := range []string{"light", "dark"} {
 			if found := b.barriers(scheme); found != "" {
 				b.t.Errorf("%s on a %s in %s keeps people out: %s", path, kind, scheme, found)

@@ -71,12 +71,12 @@ func TestSignInInBrowser(t *testing.T) {
 		return func() bool { return strings.Contains(b.text("document.body?.innerText"), part) }
 	}
 	page := "/page?url=" + site.URL + "/"
-	b.do(chromedp.EmulateViewport(600, 400), at(page))
-	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "sign-in.png"), b.picture(), 0o644); err != nil {
-		t.Error(err)
-	}
-	signIn("a token of nobody")
-	b.await("that the token is wrong", shows("not the token"))
+	b.pictures("sign-in", page, func() { b.do(at(page)) })
+	b.pictures("sign-in-wrong", page, func() {
+		b.do(at(page))
+		signIn("a token of nobody")
+		b.await("that the token is wrong", shows("not the token"))
+	})
 	signIn("a token that steers")
 	b.await("the page that was asked for", shows("Versions"))
 	b.await("a version", func() bool {
@@ -223,7 +223,7 @@ func TestKeptFreshInBrowser(t *testing.T) {
 		return b.text("document.querySelector('td.url a') !== null") == "true"
 	})
 	page := b.text("document.querySelector('td.url a').getAttribute('href')")
-	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", page} {
+	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search?q=page", page} {
 		b.await("something on "+path, func() bool {
 			b.do(at(path))
 			if empty := b.text("document.querySelectorAll('main .empty').length"); empty != "0" {
