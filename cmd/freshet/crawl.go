@@ -434,7 +434,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	defer stop()
 	progress := crawlProgress(engine, options, quiet)
 	if d != nil {
-		d.begin(front.window)
+		d.begin(front.window, open.address)
 		watching, silence := context.WithCancel(soft)
 		d.silence = silence
 		d.done.Go(func() { d.say(watching, engine, options, len(s.cluster.servers) == 0) })

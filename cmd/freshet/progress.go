@@ -188,7 +188,7 @@ func line(s node.Status) string {
 	}
 	queued := s.QueuedNew + s.QueuedDue
 	idle := s.Connections == 0 && s.SitesReady == 0 && next == ""
-	if failed != "" && queued > 0 && idle {
+	if queued > 0 && queued <= s.URLsFailed && idle {
 		failed += ", to be asked again"
 	}
 	switch {

@@ -22,6 +22,10 @@ func TestLineOfRetries(t *testing.T) {
 	if got := line(s); strings.Contains(got, "again") {
 		t.Errorf("%q while a request is under way", got)
 	}
+	s.Connections, s.QueuedNew = 0, 26
+	if got := line(s); strings.Contains(got, "again") {
+		t.Errorf("%q while pages wait that have not failed", got)
+	}
 }
 
 // TestWorking holds that a long-running command prints every ten seconds what it does and how much it has read.

@@ -174,9 +174,9 @@ type daemon struct {
 	done     sync.WaitGroup
 }
 
-// begin prints that the crawl is up, with the URL of the window, if any. It notifies the service manager, and
-// reloads at every SIGHUP until end.
-func (d *daemon) begin(window string) {
+// begin prints that the crawl is up, with the URL of the window or, by the address of --listen, why there is none. It
+// notifies the service manager, and reloads at every SIGHUP until end.
+func (d *daemon) begin(window, listen string) {
 	d.hangups = make(chan os.Signal, 1)
 	signal.Notify(d.hangups, syscall.SIGHUP)
 	d.done.Go(func() {
@@ -184,8 +184,11 @@ func (d *daemon) begin(window string) {
 			d.hangup()
 		}
 	})
-	if window == "" {
-		window = "no window (--listen is off, or its address is taken)"
+	switch {
+	case window == "" && listen == "":
+		window = "no window, because --listen is off"
+	case window == "":
+		window = "no window, see the warning above"
 	}
 	fmt.Fprintln(os.Stderr, "freshet: serving", window)
 	notify("READY=1")
