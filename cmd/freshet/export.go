@@ -44,6 +44,7 @@ func exportCommand() *cobra.Command {
 	data, crawl := directoryFlags(cmd)
 	account := accountOf(cmd)
 	warcDir := cmd.Flags().String("warc", "", "folder to copy the WARC files to")
+	check(cmd.Flags(), validFolder, "warc")
 	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
 	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc, --cdxj, --wacz and --cc-index: captures of withdrawn pages too")
 	waczFile := cmd.Flags().String("wacz", "", "WACZ file to write, with the WARC files, their index and a list of the live pages; - for standard output")
@@ -307,4 +308,12 @@ func appendFile(w io.Writer, fsys vfs.FS, name string) error {
 	defer file.Close()
 	_, err = io.Copy(w, file)
 	return err
+}
+
+// validFolder accepts the name of a folder for WARC files, and not that of a WARC file.
+func validFolder(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() || !slices.Contains([]string{".gz", ".warc"}, filepath.Ext(name)) {
+		return nil
+	}
+	return fmt.Errorf("%q: want a folder, such as copies: the WARC files keep their names", name)
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"freshet/crawl/robots"
 	"freshet/store"
@@ -33,6 +34,9 @@ func (x *explainer) refresh(p Visits, row Page) string {
 	return stored + "It will be worth a visit about " + inWords(*p.NextDue) + ": " + belief + "."
 }
 
+// refuse are the gates that refuse a page before it is requested.
+var refuse = []string{"scope", "guard", "address", "robots"}
+
 // fate returns a sentence that sums up the result.
 func (x *explainer) fate(row Page) string {
 	if row.Queue != store.NoQueue {
@@ -45,13 +49,17 @@ func (x *explainer) fate(row Page) string {
 		if x.held {
 			return "It waits for the next batch."
 		}
+		turn := "It waits for its turn"
+		if slices.ContainsFunc(x.out.Gates, func(g Checked) bool { return g.Verdict == Stopped && slices.Contains(refuse, g.Gate) }) {
+			turn = "It is refused when its turn comes"
+		}
 		if x.out.NextDue == nil {
-			return "It waits for its turn."
+			return turn + "."
 		}
 		if row.FailedInRow > 0 {
 			return "The last request failed; it is tried again, not before " + inWords(*x.out.NextDue) + "."
 		}
-		return "It waits for its turn, at " + inWords(*x.out.NextDue) + " or later."
+		return turn + ", at " + inWords(*x.out.NextDue) + " or later."
 	}
 	if row.Strikes >= x.MaxStrikes {
 		return "It is set aside, as the crawl ended without warning each time that it was processed. A recrawl lifts that."
