@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -218,12 +220,23 @@ func TestKeptFreshInBrowser(t *testing.T) {
 	b.await("days of freshness", func() bool {
 		return strings.Contains(main(), "would keep") && strings.Contains(main(), "of the last visits")
 	})
+	const changed = "document.querySelector('td.url a[href$=html]')" // not a sitemap
 	b.await("a change", func() bool {
 		b.do(at("/changes?kind=changed"))
-		return b.text("document.querySelector('td.url a') !== null") == "true"
+		return b.text(changed+" !== null") == "true"
 	})
-	page := b.text("document.querySelector('td.url a').getAttribute('href')")
-	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search?q=page", page} {
+	page := b.text(changed + ".getAttribute('href')")
+	answer, err := http.Get("http://" + address + strings.Replace(page, "/page", "/api/v1/content", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	word := regexp.MustCompile(`<title>\PL*(\pL+)`).FindSubmatch(body)
+	if err != nil || word == nil {
+		t.Fatalf("%v: no title in %s", err, body)
+	}
+	for _, path := range []string{"/", "/freshness", "/sites", "/changes", "/trouble", "/fleet", "/feed", "/search?q=" + url.QueryEscape(string(word[1])), page} {
 		b.await("something on "+path, func() bool {
 			b.do(at(path))
 			if empty := b.text("document.querySelectorAll('main .empty').length"); empty != "0" {
