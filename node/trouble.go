@@ -10,8 +10,8 @@ import (
 const troubled = 20
 
 // Trouble returns what keeps the first page in trouble from being stored, for a crawl that has not stored a page since
-// its first run. Without a page, it returns what keeps the first seed out. It returns nil if a page is stored, or if all
-// pages only have to wait.
+// its first run. Without a page, it returns what keeps the first seed out. It returns nil if a page is stored, or if
+// all pages only have to wait.
 func (n *Node) Trouble() (*explain.Trouble, error) {
 	total, err := n.store.Total()
 	if err != nil || total.Versions > 0 || total.States[store.StatePurged] > 0 {
