@@ -26,7 +26,7 @@ import (
 var windowFiles embed.FS
 
 var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
-	"time": showTimeOf, "count": units.Count, "span": seconds, "short": short, "breaks": breaks, "title": titleOf, "amount": amount, "bytes": units.Bytes,
+	"time": showTimeOf, "count": units.Count, "span": seconds, "short": short, "breaks": breaks, "title": titleOf, "amount": amount, "percent": percent, "bytes": units.Bytes,
 	"mediaType": func(header string) string {
 		kind, _, _ := strings.Cut(header, ";")
 		return short(strings.TrimSpace(kind))
@@ -37,9 +37,8 @@ var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
 		}
 		return showTimeOf(*t)
 	},
-	"plural":  func(n int, thing string) string { return units.Plural(int64(n), thing) },
-	"times":   func(x, by float64) float64 { return x * by },
-	"timesOf": func(x *float64, by float64) float64 { return *x * by },
+	"plural": func(n int, thing string) string { return units.Plural(int64(n), thing) },
+	"times":  func(x, by float64) float64 { return x * by },
 	"sum": func(of map[string]int64) (sum int64) {
 		for _, n := range of {
 			sum += n

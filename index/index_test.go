@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -125,6 +126,38 @@ func TestTitleAndText(t *testing.T) {
 	want(t, found(t, x, index.Query{Words: "lives -okapi"}))
 	want(t, found(t, x, index.Query{Words: `lives -"an okapi"`}))
 	want(t, found(t, x, index.Query{Words: `"okapi it"`}))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSnippetOfWholeWords holds that a snippet from the middle of a text has no part of a word at its ends.
+func TestSnippetOfWholeWords(t *testing.T) {
+	w := crawled.New(t, 1, 1)
+	x := open(t, options(t, w))
+	text, words := strings.Builder{}, map[string]bool{"…": true, "«okapi»": true}
+	for i := range 400 {
+		word := fmt.Sprintf("w%s", strings.Repeat("a", i%17+1))
+		words[word] = true
+		text.WriteString(word + " ")
+		if i == 200 {
+			text.WriteString("okapi ")
+		}
+	}
+	w.Set(crawled.URL(0, 0), "<p>"+text.String())
+	w.Visit(crawled.URL(0, 0))
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	hits, err := x.Search(t.Context(), index.Query{Words: "okapi", Limit: 1})
+	if err != nil || len(hits) != 1 || !strings.HasPrefix(hits[0].Snippet, "… ") || !strings.HasSuffix(hits[0].Snippet, " …") {
+		t.Fatalf("%v, %v", hits, err)
+	}
+	for word := range strings.FieldsSeq(hits[0].Snippet) {
+		if !words[word] {
+			t.Errorf("%q is no word of the text, in %s", word, hits[0].Snippet)
+		}
+	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -149,6 +149,24 @@ func snippet(fragments []string) string {
 	if len(text) > snippetLength {
 		text = strings.ToValidUTF8(text[:snippetLength], "") + "…"
 	}
+	return wholeWords(text)
+}
+
+// longestCut is the most bytes of a word that wholeWords leaves out: other writing has no spaces between words.
+const longestCut = 24
+
+// wholeWords leaves out what a snippet has of a word at an end where the text goes on, unless it is found.
+func wholeWords(text string) string {
+	if rest, cut := strings.CutPrefix(text, "…"); cut {
+		if i := strings.IndexByte(rest, ' '); 0 <= i && i <= longestCut && !strings.Contains(rest[:i], "«") {
+			text = "…" + rest[i:]
+		}
+	}
+	if rest, cut := strings.CutSuffix(text, "…"); cut {
+		if i := strings.LastIndexByte(rest, ' '); i >= max(1, len(rest)-longestCut) && !strings.Contains(rest[i:], "»") {
+			text = rest[:i+1] + "…"
+		}
+	}
 	return text
 }
 
