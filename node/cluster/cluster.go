@@ -155,6 +155,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	members *members
+	busy    map[weburl.Partition]bool // what alone keeps apart
 	pages   []int64
 	vitals  share.Vitals
 	pause   knownPause
@@ -221,6 +222,7 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 		})
 	}
 	c.moves.Go(func() { c.every(moving, c.options.Lease/20, func() { c.move(moving) }) })
+	c.moves.Go(func() { c.every(moving, c.options.Lease/20, func() { c.catchUp(moving) }) })
 	return nil
 }
 

@@ -80,6 +80,7 @@ type world struct {
 	damage     map[string]weburl.Partition // … of which it can apply nothing
 	copies     int                         // nodes that have each partition; 0: all
 	seeded     int                         // sites with seeds in each partition
+	loading    time.Duration               // of a snapshot
 }
 
 // disk is what a node keeps when it ends.
@@ -747,6 +748,10 @@ func (n *simulated) Load(p weburl.Partition, r io.Reader) error {
 	if err := json.NewDecoder(r).Decode(&s); err != nil {
 		return err
 	}
+	n.mu.Lock()
+	loading := n.loading
+	n.mu.Unlock()
+	time.Sleep(loading)
 	n.own <- struct{}{}
 	defer n.free()
 	n.mu.Lock()
@@ -817,6 +822,9 @@ func (n *simulated) Follow(p weburl.Partition, groups ...store.Group) error {
 		n.places[p] = g.Place
 		if len(g.Data) > 0 && !(n.plant == "group-not-applied" && n.chance(100)) {
 			n.read[p]++
+			if n.plant == "group-applied-twice" && n.chance(100) {
+				n.read[p]++
+			}
 		}
 	}
 	return nil
@@ -846,6 +854,15 @@ func (n *simulated) Take(_ context.Context, p weburl.Partition) error {
 	}
 	if got, want := n.read[p], len(n.acked[p]); got < want {
 		n.fault("%s takes partition %d with %d of %d acknowledged entries", n.name, p, got, want)
+	}
+	logged := 0
+	for _, r := range n.logs[p] {
+		if !r.Taken {
+			logged++
+		}
+	}
+	if n.read[p] != logged {
+		n.fault("%s takes partition %d with %d applications of its %d entries", n.name, p, n.read[p], logged)
 	}
 	return nil
 }
@@ -1128,7 +1145,7 @@ func TestFollowersTakeTurns(t *testing.T) {
 	}
 	asked := map[weburl.Partition]int{}
 	for range 10 {
-		follow := m.plan(now).follow
+		follow := m.inTurn(m.plan(now).follow)
 		if len(follow) != mostAsked+1 {
 			t.Fatalf("asks for the news of %d at once", len(follow))
 		}
@@ -1194,7 +1211,7 @@ func TestStayEndsSnapshots(t *testing.T) {
 func TestWorldPlants(t *testing.T) {
 	const within = 100
 	for _, plant := range []string{"log-without-fence", "bucket-without-fence", "own-lease-ignored", "declared-dead-early", "group-not-applied", "lease-not-looked-at",
-		"truncated-above-the-snapshot", "gap-not-seen", "one-is-never-taken", "pause-not-obeyed"} {
+		"truncated-above-the-snapshot", "gap-not-seen", "group-applied-twice", "one-is-never-taken", "pause-not-obeyed"} {
 		t.Run(plant, func(t *testing.T) {
 			for seed := range uint64(within) {
 				var w *world
@@ -1224,6 +1241,9 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 	names := []string{"a", "b", "c", "d"}
 	w.copies = int(w.upTo(3))
 	w.barred["b"] = weburl.Partition(w.upTo(partitions))
+	if w.chance(3) {
+		w.loading = w.upTo(20 * time.Second)
+	}
 	if w.chance(3) {
 		w.damage["c"] = weburl.Partition(w.upTo(partitions))
 	}
@@ -1275,7 +1295,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 	w.layOut("a")
 	w.mu.Lock()
 	clear(w.cut)
-	w.calm = true
+	w.calm, w.loading = true, 0
 	w.mu.Unlock()
 	time.Sleep(2 * time.Minute)
 	for _, name := range names {

@@ -9,10 +9,35 @@ import (
 	"freshet/weburl"
 )
 
-// follow applies the new entries in the log of another node's partition.
+// catchUp carries out the part of the plan that move leaves: it follows other nodes and forgets partitions. It runs
+// beside move, because it can take long to load a snapshot. It stops at an error, like move.
+func (c *Cluster) catchUp(ctx context.Context) {
+	c.mu.Lock()
+	plan := c.members.plan(c.options.Clock.Now())
+	plan.follow = c.members.inTurn(plan.follow)
+	c.mu.Unlock()
+	for _, p := range plan.forget {
+		err := c.alone(p, func() error { return c.forget(p) })
+		if ctx.Err() != nil || !c.report(ctx, err, "a partition cannot be forgotten", "partition", p) {
+			return
+		}
+	}
+	for _, p := range plan.follow {
+		err := c.alone(p, func() error { return c.follow(ctx, p) })
+		if ctx.Err() != nil || !c.report(ctx, err, "a partition cannot be followed", "partition", p) {
+			return
+		}
+	}
+}
+
+// follow applies the new entries in the log of another node's partition. If the log begins later, follow first loads a
+// snapshot. Until then the node cannot take the partition.
 func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
+	if c.has(p) {
+		return nil
+	}
 	atEnd := false
-	err := c.read(ctx, p, func(f *reader) error {
+	next := func(f *reader) error {
 		for r, err := range c.log.Read(ctx, p, f.from) {
 			if err != nil {
 				return err
@@ -26,7 +51,17 @@ func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
 		}
 		atEnd = true
 		return f.apply()
-	})
+	}
+	err := c.read(p, next)
+	if errors.Is(err, log.ErrTruncated) {
+		c.mu.Lock()
+		delete(c.members.followed, p)
+		c.mu.Unlock()
+		if err = c.load(ctx, p); err == nil {
+			err = c.read(p, next)
+		}
+	}
+	c.lacks(ctx, p, err)
 	if err == nil && atEnd {
 		c.mu.Lock()
 		c.members.follows(p)
@@ -35,24 +70,22 @@ func (c *Cluster) follow(ctx context.Context, p weburl.Partition) error {
 	return err
 }
 
-// read calls do to read a partition's log after the node's place in it. If the log begins later, read first loads a
-// snapshot. If the node cannot have this partition, read records that.
-func (c *Cluster) read(ctx context.Context, p weburl.Partition, do func(*reader) error) error {
+// read calls do to read a partition's log after the node's place in it.
+func (c *Cluster) read(p weburl.Partition, do func(*reader) error) error {
 	from, err := c.node.Place(p)
 	if err != nil {
 		return err
 	}
-	if err = do(&reader{node: c.node, p: p, from: from}); errors.Is(err, log.ErrTruncated) {
-		if from, err = c.load(ctx, p); err == nil {
-			err = do(&reader{node: c.node, p: p, from: from})
-		}
-	}
+	return do(&reader{node: c.node, p: p, from: from})
+}
+
+// lacks records that the node cannot have a partition, if an error means that.
+func (c *Cluster) lacks(ctx context.Context, p weburl.Partition, err error) {
 	if ofPartition(err) && ctx.Err() == nil {
 		c.mu.Lock()
 		c.members.lacks(p, err, c.options.Clock.Now())
 		c.mu.Unlock()
 	}
-	return err
 }
 
 // ofPartition reports whether an error concerns one partition: its log begins later, or what the node has or reads of

@@ -64,6 +64,37 @@ func TestGrow(t *testing.T) {
 	})
 }
 
+// TestNoPartitionWaitsForALoad has a node join a cluster whose logs begin later, so that it loads a snapshot of each
+// partition. Each takes long. No partition is given to the node before it can take it.
+func TestNoPartitionWaitsForALoad(t *testing.T) {
+	const partitions = 8
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm = true
+		nodes := []*simulated{w.start("a", "of a", partitions), w.start("b", "of b", partitions)}
+		time.Sleep(5 * time.Minute)
+		w.mu.Lock()
+		w.loading = 15 * time.Second
+		w.mu.Unlock()
+		watched := make(chan struct{})
+		rests := make(chan time.Duration)
+		go func() { rests <- w.longestRest(partitions, watched) }()
+		nodes = append(nodes, w.start("c", "of c", partitions))
+		time.Sleep(5 * time.Minute)
+		nodes[1].end(false)
+		time.Sleep(5 * time.Minute)
+		close(watched)
+		if rest := <-rests; rest > 2*defaultLease || w.loads == 0 {
+			t.Errorf("a partition rests for %v, %d snapshots are loaded", rest, w.loads)
+		}
+		for i := range nodes {
+			if i != 1 {
+				nodes[i].end(true)
+			}
+		}
+	})
+}
+
 // TestTakenIsTold kills a node. Another node takes one of its partitions. The third node hears so at once, and once:
 // what it has to send to the partition need not wait for the next try.
 func TestTakenIsTold(t *testing.T) {

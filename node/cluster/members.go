@@ -202,7 +202,6 @@ func (m *members) plan(now time.Time) (p plan) {
 	settled := now.Sub(m.changed) >= m.lease/steady
 	if settled || m.copies == 0 {
 		p.follow, p.forget = m.toFollow(owners, working, now)
-		p.follow = m.inTurn(p.follow)
 	}
 	if !settled {
 		return p

@@ -9,18 +9,13 @@ import (
 	"freshet/weburl"
 )
 
-// move carries out the plan and follows the other nodes. It stops at the first error, because the next partition
+// move carries out the plan, except for what catchUp does. It stops at the first error, because the next partition
 // would probably fail too, and is called again soon. It continues after an error that concerns only one partition.
 func (c *Cluster) move(ctx context.Context) {
 	c.mu.Lock()
 	plan := c.members.plan(c.options.Clock.Now())
 	c.mu.Unlock()
-	report := func(err error, what string, with ...any) bool {
-		if err != nil && ctx.Err() == nil {
-			c.options.Logger.Error(what, append(with, "error", err)...)
-		}
-		return err == nil || ofPartition(err)
-	}
+	report := func(err error, what string, with ...any) bool { return c.report(ctx, err, what, with...) }
 	for _, dead := range plan.expire {
 		if report(expire(ctx, c.bucket, dead), "a node that does not answer cannot be declared dead", "node", dead.Node) {
 			c.options.Logger.Warn("a node does not answer: others take its partitions", "node", dead.Node)
@@ -40,25 +35,44 @@ func (c *Cluster) move(ctx context.Context) {
 		return
 	}
 	for _, do := range plan.take {
-		if ctx.Err() != nil || !report(c.take(ctx, do), "a partition cannot be taken", "partition", do.partition) {
+		err := c.alone(do.partition, func() error { return c.take(ctx, do) })
+		if ctx.Err() != nil || !report(err, "a partition cannot be taken", "partition", do.partition) {
 			return
 		}
 	}
 	report(c.tellScope(ctx), "other nodes are not told of seeds")
-	for _, p := range plan.forget {
-		if ctx.Err() != nil || !report(c.forget(p), "a partition cannot be forgotten", "partition", p) {
-			return
-		}
+}
+
+// report logs an error. It returns false if the caller should stop.
+func (c *Cluster) report(ctx context.Context, err error, what string, with ...any) bool {
+	if err != nil && ctx.Err() == nil {
+		c.options.Logger.Error(what, append(with, "error", err)...)
 	}
-	for _, p := range plan.follow {
-		if ctx.Err() != nil || !c.has(p) && !report(c.follow(ctx, p), "a partition cannot be followed", "partition", p) {
-			return
-		}
+	return err == nil || ofPartition(err)
+}
+
+// alone calls do unless the node is already following, forgetting or taking the partition.
+func (c *Cluster) alone(p weburl.Partition, do func() error) error {
+	c.mu.Lock()
+	busy := c.busy[p]
+	c.busy[p] = true
+	c.mu.Unlock()
+	if busy {
+		return nil
 	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.busy, p)
+	}()
+	return do()
 }
 
 // forget removes a partition that enough other nodes have.
 func (c *Cluster) forget(p weburl.Partition) error {
+	if c.has(p) {
+		return nil
+	}
 	c.mu.Lock()
 	delete(c.members.followed, p)
 	delete(c.members.lacking, p)
@@ -116,7 +130,7 @@ func (c *Cluster) take(ctx context.Context, do step) (err error) {
 			c.unlisten(p)
 		}
 	}()
-	err = c.read(ctx, p, func(f *reader) error {
+	err = c.read(p, func(f *reader) error {
 		end, err := log.Take(ctx, c.log, p, c.options.Node, f.from, f.add)
 		if err != nil {
 			return err
@@ -124,6 +138,7 @@ func (c *Cluster) take(ctx context.Context, do step) (err error) {
 		f.waiting = append(f.waiting, store.Group{Partition: p, Place: end})
 		return f.apply()
 	})
+	c.lacks(ctx, p, err)
 	if err != nil {
 		return err
 	}

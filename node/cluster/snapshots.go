@@ -206,20 +206,19 @@ func (c *Cluster) checkRead(p weburl.Partition, o objects.Object, r io.Reader) (
 	return at, err
 }
 
-// load replaces what the node has of a partition by the last complete snapshot of this log. It returns the
-// snapshot's place in the log.
-func (c *Cluster) load(ctx context.Context, p weburl.Partition) (log.Place, error) {
+// load replaces what the node has of a partition by the last complete snapshot of this log.
+func (c *Cluster) load(ctx context.Context, p weburl.Partition) error {
 	has, err := c.node.Place(p)
 	if err != nil {
-		return has, err
+		return err
 	}
 	behind := fmt.Errorf("%w: this node has partition %d up to entry %d, and what follows is in snapshots", log.ErrTruncated, p, has.Seq)
 	if c.options.Snapshots == nil {
-		return has, fmt.Errorf("%w: give it --partition-snapshots, as the other nodes have it", behind)
+		return fmt.Errorf("%w: give it --partition-snapshots, as the other nodes have it", behind)
 	}
 	all, err := c.snapshots(ctx, p)
 	if err != nil {
-		return has, errors.Join(behind, err)
+		return errors.Join(behind, err)
 	}
 	for _, o := range all {
 		if o.Name <= c.snapshotName(p, has) {
@@ -228,11 +227,11 @@ func (c *Cluster) load(ctx context.Context, p weburl.Partition) (log.Place, erro
 		at, err := c.loadFrom(ctx, p, o)
 		if err == nil {
 			c.options.Logger.Info("loads a snapshot of a partition", "partition", p, "entry", at.Seq)
-			return at, nil
+			return nil
 		}
 		c.passOver(ctx, p, err)
 	}
-	return has, fmt.Errorf("%w: none in %s can be loaded before the next one", behind, c.options.Snapshots.Store)
+	return fmt.Errorf("%w: none in %s can be loaded before the next one", behind, c.options.Snapshots.Store)
 }
 
 // loadFrom fetches a snapshot, checks it meanwhile, and loads it if it is complete and of this log.
