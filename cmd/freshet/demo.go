@@ -54,18 +54,24 @@ func demoCommand() *cobra.Command {
 		setFlagDefault(cmd, name, value)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		d.setClock(cmd.Flags().Changed("clock"))
+		if err := d.setClock(cmd.Flags().Changed("clock")); err != nil {
+			return command.Usage(err)
+		}
 		return d.run(cmd)
 	}
 	return cmd
 }
 
-// setClock makes the clock of web and crawl. If the user chose none, it is a fast one with --refresh.
-func (d *demo) setClock(chosen bool) {
+// setClock makes the clock of web and crawl. If the user chose none, it is a fast one with --refresh. By that clock, a
+// time that was meant for the machine's is over at once.
+func (d *demo) setClock(chosen bool) error {
 	s := d.crawl
 	if s.refresh.on && !d.webOnly {
 		if !chosen {
 			s.clock.rate = demoRate
+			if length := time.Duration(s.forTime); 0 < length && length < 24*time.Hour {
+				return fmt.Errorf("--for %s: it is by the demo's clock, of which a day takes 3s: want at least 1d", command.ShortDuration(length))
+			}
 		}
 		if s.forTime == 0 {
 			s.forTime, s.ends = command.Duration(30*24*time.Hour), true
@@ -75,6 +81,7 @@ func (d *demo) setClock(chosen bool) {
 		s.clock.start = clock.Real().Now()
 	}
 	d.config.Clock = s.clock.clock()
+	return nil
 }
 
 // run serves the web and, unless webOnly is set, crawls it.
