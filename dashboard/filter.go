@@ -3,9 +3,14 @@ package dashboard
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
+
+// PageStates are the states of pages.
+var PageStates = []string{"pending", "live", "redirect", "moved", "missing", "gone", "error", "unreached", "denied", "withdrawn", "purged"}
 
 // Filter selects rows of the page table. A zero field selects all.
 type Filter struct {
@@ -20,7 +25,7 @@ type Filter struct {
 func filterParameters() []parameter {
 	return []parameter{
 		{"site", "string", "only pages of this site, such as https://example.org", false},
-		{"state", "string", "only pages in this state, such as live, missing or pending", false},
+		{"state", strings.Join(PageStates, "|"), "only pages in this state", false},
 		{"status", "integer", "only pages whose last answer had this HTTP status", false},
 		{"changed_since", "date-time", "only pages that changed at or after this time", false},
 		{"fetched_before", "date-time", "only pages that were last fetched before this time, or never", false},
@@ -40,6 +45,9 @@ func changeParameters() []parameter {
 // parseFilter reads the filter of a query.
 func parseFilter(query url.Values) (f Filter, err error) {
 	f = Filter{Site: query.Get("site"), State: query.Get("state")}
+	if f.State != "" && !slices.Contains(PageStates, f.State) {
+		return f, fmt.Errorf("state %.50q: want one of %s", f.State, strings.Join(PageStates, ", "))
+	}
 	if text := query.Get("status"); text != "" {
 		if f.Status, err = strconv.Atoi(text); err != nil || f.Status < 0 || f.Status > 999 {
 			return f, fmt.Errorf("status %q: want a number such as 404", text)

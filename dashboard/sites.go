@@ -85,7 +85,7 @@ func parseSites(query url.Values) (q SiteQuery, err error) {
 		q.Sort = SiteOrders[0]
 	}
 	if !slices.Contains(SiteOrders, q.Sort) {
-		return q, fmt.Errorf("sort %.50q: want one of %v", q.Sort, SiteOrders)
+		return q, fmt.Errorf("sort %.50q: want one of %s", q.Sort, strings.Join(SiteOrders, ", "))
 	}
 	if q.From, err = number(query, "from", 0, deepestSite); err != nil {
 		return q, err

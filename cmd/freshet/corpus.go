@@ -203,13 +203,13 @@ func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hi
 	if s.Site != "" {
 		u, err := weburl.Parse(s.Site)
 		if err != nil {
-			return nil, fmt.Errorf("%w: site: %w", dashboard.ErrOrder, err)
+			return nil, wrong(fmt.Errorf("site: %w", err))
 		}
 		q.Site = u.Site()
 	}
 	found, err := pages.Search(ctx, q)
 	if errors.Is(err, index.ErrQuery) {
-		err = fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
+		err = wrong(err)
 	}
 	if err != nil {
 		return nil, err

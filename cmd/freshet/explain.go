@@ -13,7 +13,6 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/crawl/explain"
-	"freshet/dashboard"
 	"freshet/node"
 	"freshet/store"
 )
@@ -103,7 +102,7 @@ func explainStopped(s *store.Store, query url.Values, raw string) (explain.Expla
 	o := settings.options
 	read, err := readRules(o.Scope, settings.optOut)
 	if err != nil {
-		return explain.Explanation{}, fmt.Errorf("%w: %w", dashboard.ErrOrder, err)
+		return explain.Explanation{}, wrong(err)
 	}
 	o.Scope, o.Rules = read.scope, &read.rules
 	o.Delay = time.Duration(settings.delay)

@@ -270,14 +270,10 @@ func pagesCommand() *cobra.Command {
 
 // validState accepts the name of a page state.
 func validState(name string) error {
-	var names []string
-	for s := store.State(0); s.Known(); s++ {
-		names = append(names, s.String())
-	}
-	if slices.Contains(names, name) {
+	if slices.Contains(dashboard.PageStates, name) {
 		return nil
 	}
-	return fmt.Errorf("%q: want one of %s%s", name, strings.Join(names, ", "), meant(name, names))
+	return fmt.Errorf("%q: want one of %s%s", name, strings.Join(dashboard.PageStates, ", "), meant(name, dashboard.PageStates))
 }
 
 // validSite accepts the name of a site.

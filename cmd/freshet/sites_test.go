@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -122,5 +124,21 @@ func TestFindInParts(t *testing.T) {
 	}
 	if len(found) != 70 {
 		t.Errorf("%d pages, want 70", len(found))
+	}
+}
+
+// TestPageStates holds that the window and the store have the same states, and that the API refuses any other.
+func TestPageStates(t *testing.T) {
+	var states []string
+	for s := store.State(0); s.Known(); s++ {
+		states = append(states, s.String())
+	}
+	if !slices.Equal(states, dashboard.PageStates) {
+		t.Errorf("%v, and in the store %v", dashboard.PageStates, states)
+	}
+	answer := httptest.NewRecorder()
+	dashboard.Handler(apiOptions(manySites(t, 1), nil)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/pages?state=alive", nil))
+	if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), "want one of pending, live, ") {
+		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
 }

@@ -46,7 +46,7 @@ func told(err error) error {
 	return err
 }
 
-// answer is an error of the engine that counts as one of the dashboard.
+// answer is an error that counts as one of the dashboard, without its words.
 type answer struct {
 	error
 	counts error
@@ -55,7 +55,11 @@ type answer struct {
 // Is makes errors.Is find what the error counts as.
 func (a answer) Is(target error) bool { return target == a.counts }
 
-func wrong(err error) error { return fmt.Errorf("%w: %w", dashboard.ErrOrder, err) }
+// Unwrap returns the error itself.
+func (a answer) Unwrap() error { return a.error }
+
+// wrong returns the error of an order or a question that cannot be understood.
+func wrong(err error) error { return answer{err, dashboard.ErrOrder} }
 
 // Add implements dashboard.Steerer, as the methods below do.
 func (s steerer) Add(o dashboard.AddOrder) (report dashboard.Report, err error) {
@@ -259,7 +263,7 @@ func printReport(out io.Writer, verb string, report dashboard.Report) {
 func refusals(report dashboard.Report) error {
 	var faults []error
 	for _, u := range slices.Sorted(maps.Keys(report.Refused)) {
-		faults = append(faults, fmt.Errorf("%s is refused: %s", u, report.Refused[u]))
+		faults = append(faults, fmt.Errorf("%s is refused: %s (freshet explain says more)", u, report.Refused[u]))
 	}
 	return errors.Join(faults...)
 }
