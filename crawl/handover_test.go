@@ -69,7 +69,7 @@ func (c *crew) found() map[string]string {
 func (c *crew) settled() {
 	for _, w := range c.members {
 		s := w.shard
-		if !s.offers.idle() || s.moves.busy() || len(s.turns) > 0 || s.appends.busy() || s.Unsent() > 0 || len(s.joinable()) > 0 {
+		if !s.offers.idle() || s.moves.busy() || len(s.turns) > 0 || s.front.Stats().InFlight > 0 || s.appends.busy() || s.Unsent() > 0 || len(s.joinable()) > 0 {
 			c.fault("%s is not done: offers idle %v, moves %v, %d turns, records under way %v, %d records unsent, %d pairs to join", w.settings.Name,
 				s.offers.idle(), s.moves.busy(), len(s.turns), s.appends.busy(), s.Unsent(), len(s.joinable()))
 		}

@@ -109,6 +109,9 @@ func (w *watch) queuesHold(n *node) {
 		w.fail("queues", "%d new and %d due pages are stored, the shard counts %d and %d",
 			total.New, total.Due, told.QueuedNew, told.QueuedDue)
 	}
+	if told.InFlight > 0 {
+		w.fail("turns", "no turn is under way, and the shard counts %d hosts as being asked", told.InFlight)
+	}
 	if f := status.Refresh; f != nil && w.lived() < w.crawl.Interval && f.Requests != int64(n.paid) {
 		w.fail("budget", "%d requests were made, %d are taken out of the budget", n.paid, f.Requests)
 	}
