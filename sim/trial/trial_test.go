@@ -81,8 +81,15 @@ func TestShrink(t *testing.T) {
 		if err != nil || again.String() != small.String() {
 			t.Errorf("without %v: %v\n%v\n%v", labels, err, again, small)
 		}
-		if result.Failure == nil || result.Failure.Check != failed.Failure.Check || len(small.Faults)+len(small.Sites) > 3 {
+		if result.Failure == nil || result.Failure.Check != failed.Failure.Check || len(small.parts()) >= len(c.parts()) {
 			t.Errorf("of %d faults and %d sites, %d and %d are left: %v", len(c.Faults), len(c.Sites), len(small.Faults), len(small.Sites), result.Failure)
+		}
+		for _, part := range small.parts() {
+			if less, err := small.Without(part); err == nil {
+				if r := Run(less, o); r.Failure != nil && r.Failure.Check == failed.Failure.Check {
+					t.Errorf("without %s it fails, too: %v", part, r.Failure)
+				}
+			}
 		}
 		return
 	}

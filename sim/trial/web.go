@@ -242,14 +242,16 @@ func (w *web) robots(site int, at time.Duration) answer {
 		}
 	case robotsElsewhere:
 		if site > 0 {
-			return answer{status: http.StatusMovedPermanently, redirect: w.at(w.c.elsewhere(site), "/robots.txt"), permanent: true}
+			to := w.at(w.c.elsewhere(site), "/robots.txt")
+			return answer{status: http.StatusMovedPermanently, redirect: to, permanent: true}
 		}
 		body += "Disallow:\n"
 	}
 	return answer{status: http.StatusOK, contentType: "text/plain", body: body}
 }
 
-// elsewhere returns the site that the robots.txt of another leads to: the one before it, which may lead on, or the first.
+// elsewhere returns where the robots.txt of a site leads to: to the site before it, which may lead on, or to the
+// first.
 func (c *Case) elsewhere(site int) int {
 	if mix(c.Seed^uint64(site))%2 == 0 {
 		return site - 1
