@@ -55,6 +55,7 @@ func openBucket(address string) (*bucket, error) {
 	if err != nil {
 		return nil, err
 	}
+	transport.DialContext = impatient(transport.DialContext)
 	region := cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
 	if region == "" && endpoint != amazon {
 		region = "us-east-1" // for servers with one region only

@@ -20,7 +20,7 @@ var rooms = map[string]string{
 	"consent":    "", // what signals mean is decided by their words alone
 	"store":      "weburl clock log store/warc store/segments store/internal/format store/internal/database",
 	"store/warc": "weburl", // the file formats know nothing of the store
-	"objects":    "",
+	"objects":    "clock",
 	"seen":       "weburl clock",
 
 	"store/internal/format":   "weburl store/internal/database", // how it lies on disk, whoever reads it
