@@ -223,6 +223,8 @@ func showNumber(name string, n json.Number) string {
 	}
 	whole, err := n.Int64()
 	switch {
+	case strings.HasSuffix(name, "_bytes_per_s"):
+		return units.Bytes(int64(f))
 	case strings.HasSuffix(name, "_bytes") && err == nil:
 		return units.Bytes(whole)
 	case strings.HasSuffix(name, "_s") && !strings.HasSuffix(name, "_per_s") && f >= longest:
@@ -234,5 +236,5 @@ func showNumber(name string, n json.Number) string {
 	case err == nil:
 		return units.Count(whole)
 	}
-	return fmt.Sprintf("%.3g", f)
+	return amount(f)
 }
