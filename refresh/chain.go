@@ -140,7 +140,7 @@ func place(placed, ideal []crawl, slots []schedule.Slot) (_ []crawl, free []sche
 	taken := make([]bool, len(slots))
 	for k, slot := range schedule.Solve(tasks, slots).Slot {
 		if slot < 0 {
-			continue // it may not be early, and comes after the last slot: the next plan has it
+			continue // it must not be early, and is due after the last slot: it is left to the next plan
 		}
 		taken[slot] = true
 		ideal[k].at = slots[slot].Start

@@ -35,9 +35,9 @@ const leastPrecision = 0.25
 const rememberedClaims = 200
 
 // Claim reports a claim of source that the page changed at a time, in seconds, not later than now. It is ignored if a
-// visit has told something since that time, or if a more trusted claim is open. Until the next visit judges it, a
-// claim of precision p adds -ln(1-p) to the expected changes: it multiplies the probability that the copy is fresh by
-// 1-p.
+// later visit has shown whether the page changed, or if a more trusted claim is open. Until the next visit judges it,
+// a claim of precision p adds -ln(1-p) to the expected changes: it multiplies the probability that the copy is fresh
+// by 1-p.
 //
 // The precision is the share of the claimant's earlier claims after which a visit found a change; it starts at a
 // half. A change that was likely without the claim counts only in part. So a site that calls every page new soon
@@ -69,7 +69,7 @@ func (l *learner) claim(id ID, source Source, at float64) bool {
 	return changes > 0
 }
 
-// hint tells a page's kin that it changed. It calls f for those of which more changes are expected because of it.
+// hint marks the kin of a page that changed: they may have changed too. It calls f for those whose expected changes rise.
 func (l *learner) hint(id ID, at float64, f func(ID)) {
 	tell := func(folder int32) {
 		for _, other := range l.forest.folders[folder].kin {

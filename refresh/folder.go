@@ -56,7 +56,7 @@ type site struct {
 	next   float64  // when to learn from its visits together again
 	fresh  int      // visits since the last time
 	renew  float64  // latest time to learn its priors again
-	seen   int      // all visits so far that told something
+	seen   int      // visits so far that showed whether a page changed
 	learnt int      // those of them on which its priors rest
 	sums   sum      // of its pages' posteriors, when last computed
 }
@@ -210,7 +210,7 @@ func (f *forest) join(at int32, id ID) {
 	}
 }
 
-// settle makes a page in a folder kin of its others, and of those in the folder of the page's name.
+// settle makes a page kin of the others in its folder, and of the pages in the folder that has its name.
 func (f *forest) settle(at int32, id ID, p Page) {
 	f.join(at, id)
 	if own, ok := f.namesake(p); ok {
@@ -219,7 +219,7 @@ func (f *forest) settle(at int32, id ID, p Page) {
 	}
 }
 
-// leave takes a page in a folder away from its kin.
+// leave ends what settle began.
 func (f *forest) leave(at int32, id ID) {
 	f.part(at, id)
 	if own, ok := f.named[id]; ok {

@@ -7,7 +7,7 @@ import (
 )
 
 // Index visits the page with the highest value now. It has no budget and no plan. A visit has a value for the page
-// itself, or as a look for what it tells of the page's group. The value for the page grows with the time t since its
+// itself, or as a look for what it reveals about the page's group. The value for the page grows with the time t since its
 // last visit:
 //
 //	w Σ p_k (1 - (1+x_k) e^-x_k) / (d_k + h),   x_k = d_k t + S,
@@ -153,7 +153,7 @@ func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 	return 0, math.Inf(1), false
 }
 
-// look returns a page to visit for what it tells of its group, if that is worth more than bar, the value of the best
+// look returns a page to visit for what it reveals about its group, if that is worth more than bar, the value of the best
 // page for itself. Pages that changed together are visited together and become due together. Without looks, the group
 // would go unobserved in between.
 func (x *Index) look(now, bar float64) (ID, bool) {
@@ -173,7 +173,7 @@ func (x *Index) look(now, bar float64) (ID, bool) {
 	}
 }
 
-// watched calls f for each group about whose shared changes a visit to the page tells.
+// watched calls f for each group whose shared changes a visit to the page reveals.
 func (x *Index) watched(id ID, f func(*group)) {
 	l := &x.learner
 	if l.options.Nested {
@@ -181,7 +181,7 @@ func (x *Index) watched(id ID, f func(*group)) {
 	}
 }
 
-// worthOfLook returns the value of a visit to any page of the group for what it tells of their shared changes. It is
+// worthOfLook returns the value of a visit to any page of the group for what it reveals: their shared changes. It is
 // the index of a page with the weight W of all of them that changes at the rate h of their shared changes,
 //
 //	W (1 - (1+hu) e^-hu) / h,

@@ -38,7 +38,7 @@ const (
 // state is what a learner knows about one page, apart from its evidence. Every page has one, so it is small. Maps of
 // the learner hold what only few pages have.
 type state struct {
-	seen   float64 // last visit that told something
+	seen   float64 // last visit that showed whether the page changed
 	weight float32
 	folder int32
 	index  int32  // in its site's pages
@@ -53,8 +53,8 @@ const (
 	there   marks = 1 << iota // the page is known
 	out                       // it is out: Next does not return it
 	asked                     // it is out for a look at its group
-	told                      // a visit has told something
-	failed                    // visits since seen told nothing: the last one is in learner.failed
+	shown                     // a visit has shown whether the page changed
+	failed                    // visits since seen showed nothing: learner.failed has the last one
 	watched                   // it has hours in learner.hours
 	hinted                    // another page of its small folder has changed, see learner.hint
 )
@@ -77,7 +77,7 @@ type learner struct {
 	forest  forest
 	pages   []state
 	beliefs []change.Packed          // by ID: the evidence
-	failed  map[ID]float64           // time of the last visit, for pages whose last visit told nothing
+	failed  map[ID]float64           // time of the last visit, for pages whose last visit showed nothing
 	hours   map[ID]*change.Timetable // for pages that were visited twice within a day
 	origin  float64                  // day 0, in seconds
 	begun   bool
@@ -144,7 +144,7 @@ func (l *learner) must(id ID) *state {
 	return &l.pages[id]
 }
 
-// tried returns the time of the last visit, even if it told nothing.
+// tried returns the time of the last visit, even if it showed nothing.
 func (l *learner) tried(id ID) float64 {
 	if s := &l.pages[id]; !s.marks.has(failed) {
 		return s.seen
@@ -225,7 +225,7 @@ func (l *learner) visited(id ID, v Visit) {
 	}
 }
 
-// seen records a visit that told something. If a later visit failed, that one stays the last.
+// seen records a visit that showed whether the page changed. If a later visit failed, that one stays the last.
 func (l *learner) seen(id ID, at float64) {
 	s := &l.pages[id]
 	if s.marks.has(failed) && l.failed[id] <= at {
@@ -233,7 +233,7 @@ func (l *learner) seen(id ID, at float64) {
 		s.marks.set(failed, false)
 	}
 	s.seen = at
-	s.marks.set(told, true)
+	s.marks.set(shown, true)
 }
 
 // see adds a visit to the shared changes of its group and of those above, at once: if something has changed in a
@@ -292,8 +292,8 @@ func (l *learner) landed(g *group, from, to float64) (sum float64) {
 	return sum
 }
 
-// judgeReach learns from a visit how far the shared changes of a group, and of those above it, reach. expected is the
-// number of all expected changes of the page: its own, claimed and shared.
+// judgeReach learns from a visit which share of the shared changes reaches a page, for a group and those above it.
+// expected is the number of all expected changes of the page: its own, claimed and shared.
 func (l *learner) judgeReach(g *group, from, to, expected float64, changed bool) {
 	l.chain(g, func(g *group) {
 		landed := g.shared.between(from, to)
@@ -432,7 +432,7 @@ func (l *learner) renewPriors(s *site, groups []*group, p *pieces) {
 func (l *learner) stepPriors(s *site, groups []*group, sums []sum, p *pieces) {
 	clear(sums)
 	for i := 0; i < len(s.pages); i++ {
-		if page := &l.pages[s.pages[i]]; page.marks.has(told) {
+		if page := &l.pages[s.pages[i]]; page.marks.has(shown) {
 			g := l.forest.among(page.folder, len(groups))
 			evidence := l.beliefs[s.pages[i]].Evidence()
 			posterior := evidence.Posterior(&g.prior)

@@ -173,8 +173,8 @@ func (s *shared) addUp(begin int) {
 const reaches = 6
 
 // A reach is the belief about which share of a group's apparent shared changes a page takes part in. It is 0 if pages
-// change independently, and changed on the same day by chance. Each visit is judged by what visits to other pages had
-// told before.
+// change independently, and changed on the same day by chance. Each visit is judged by the shared changes that
+// earlier visits to other pages showed.
 type reach struct {
 	likely [reaches]float64 // logarithms, of 0, 0.2 and so on to 1
 	mean   float64
