@@ -69,7 +69,8 @@ func (l *learner) claim(id ID, source Source, at float64) bool {
 	return changes > 0
 }
 
-// hint marks the kin of a page that changed: they may have changed too. It calls f for those whose expected changes rise.
+// hint marks the kin of a page that changed: they may have changed too. It calls f for those whose expected changes
+// rise.
 func (l *learner) hint(id ID, at float64, f func(ID)) {
 	tell := func(folder int32) {
 		for _, other := range l.forest.folders[folder].kin {

@@ -36,8 +36,8 @@
 // these changes reaches a page: none, if pages change independently. In a folder too small for that, a page that
 // changed is a hint about the others, and about the page with the folder's name.
 //
-// A visit to one page shows something about the others. So a folder without recent visits is worth a look at one page. With
-// Learning.Hours, Index detects a page that changes at a certain hour of the day, and visits it right after that
+// A visit to one page shows something about the others. So a folder without recent visits is worth a look at one page.
+// With Learning.Hours, Index detects a page that changes at a certain hour of the day, and visits it right after that
 // hour. A site's own statements about changes (sitemaps, feeds, pings) are claims. Index.Claim trusts them as far as
 // earlier claims were right. Default is the setting that did best on recorded histories.
 //

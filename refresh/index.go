@@ -7,8 +7,8 @@ import (
 )
 
 // Index visits the page with the highest value now. It has no budget and no plan. A visit has a value for the page
-// itself, or as a look for what it reveals about the page's group. The value for the page grows with the time t since its
-// last visit:
+// itself, or as a look for what it reveals about the page's group. The value for the page grows with the time t since
+// its last visit:
 //
 //	w Σ p_k (1 - (1+x_k) e^-x_k) / (d_k + h),   x_k = d_k t + S,
 //
