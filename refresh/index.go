@@ -153,9 +153,9 @@ func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 	return 0, math.Inf(1), false
 }
 
-// look returns a page to visit for what it reveals about its group, if that is worth more than bar, the value of the best
-// page for itself. Pages that changed together are visited together and become due together. Without looks, the group
-// would go unobserved in between.
+// look returns a page to visit for what it reveals about its group, if that is worth more than bar, the value of the
+// best page for itself. Pages that changed together are visited together and become due together. Without looks, the
+// group would go unobserved in between.
 func (x *Index) look(now, bar float64) (ID, bool) {
 	for {
 		at, value, ok := x.looks.best()
