@@ -232,8 +232,8 @@ func (x *Index) keep(ctx context.Context, on bool) error {
 			x.o.Logger.Info("the index was deleted: it is rebuilt")
 		case errors.Is(err, feed.ErrBehind), errors.Is(err, feed.ErrCursor):
 			x.o.Logger.Warn("the index is too old for the change log: it is rebuilt", "error", err)
-		case errors.Is(err, stored.ErrNotNow):
-			x.o.Logger.Warn("the index waits for a page, and has the versions before meanwhile", "error", err)
+		case errors.Is(err, stored.ErrNotNow), errors.Is(err, feed.ErrNotYet):
+			x.o.Logger.Warn("the index waits, and has the versions before meanwhile", "error", err)
 			if !on || x.o.Clock.Sleep(ctx, unreadable) != nil {
 				return nil
 			}

@@ -126,8 +126,15 @@ func (s *Sink) open(ctx context.Context) error {
 	if since == "" {
 		since = feed.Start
 	}
-	s.log, err = feed.NewReader(s.o.Store, since, "")
-	return s.orAgain(ctx, err)
+	var fault error
+	err = s.insist(ctx, func() (err error) {
+		s.log, fault = feed.NewReader(s.o.Store, since, "")
+		if errors.Is(fault, feed.ErrNotYet) { // the node reads what it lost from the cluster's log
+			err, fault = fault, nil
+		}
+		return err
+	})
+	return s.orAgain(ctx, errors.Join(fault, err))
 }
 
 // orAgain starts again with all pages if err means that the log no longer has all changes since the mark.

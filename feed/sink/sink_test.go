@@ -1,6 +1,7 @@
 package sink_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,8 @@ import (
 	"freshet/feed"
 	"freshet/feed/sink"
 	"freshet/internal/crawled"
+	"freshet/store"
+	"freshet/weburl"
 )
 
 // storeDir names an environment variable: the folder in which a process of this test is a NATS server.
@@ -688,6 +691,63 @@ func TestCaptureOutOfReach(t *testing.T) {
 		if d := target.taken[crawled.URL(0, page)]; d.Deleted || d.Text == "" {
 			t.Errorf("page %d: %+v", page, d)
 		}
+	}
+}
+
+// groups is a cluster's log.
+type groups []store.Group
+
+func (l *groups) Append(some []store.Group) error {
+	for i := range some {
+		some[i].Place.Seq = uint64(len(*l) + 1)
+		*l = append(*l, store.Group{Partition: some[i].Partition, Place: some[i].Place, Data: bytes.Clone(some[i].Data)})
+	}
+	return nil
+}
+
+// TestMarkIsAhead holds that a sink whose mark is ahead of its node, as after a power cut, goes on when the node of the
+// cluster has read the others' log again.
+func TestMarkIsAhead(t *testing.T) {
+	open := func(dir string, l *groups) *store.Store {
+		s, err := store.Open(dir, store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 1, Clock: clock.Real(), Log: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	var l groups
+	owner, other := open("owner", &l), open("other", new(groups))
+	u, err := weburl.Parse("http://page.test/")
+	if err == nil {
+		_, err = owner.Apply(&store.Discovered{New: []store.NewPage{{URL: u, Seed: true}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs, warned := vfs.NewMem(), make(warnings, 100)
+	s, err := sink.New(sink.Options{
+		Name: "test", Target: &failing{}, Store: other, Bell: new(feed.Bell), Clock: clock.New(time.Unix(1.8e9, 0), 100),
+		Logger: slog.New(slog.NewTextHandler(warned, nil)), FS: fs, Dir: "sink",
+	})
+	if err == nil {
+		err = feed.WriteKept(fs, "sink/mark", feed.Cursor{1}.String())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.CatchUp(t.Context()) }()
+	select {
+	case <-warned:
+	case err := <-ended:
+		t.Fatalf("it ends: %v", err)
+	}
+	if _, err := other.Follow(0, l...); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
