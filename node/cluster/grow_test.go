@@ -356,3 +356,27 @@ func TestLateHolding(t *testing.T) {
 		}
 	}
 }
+
+// TestDrainedIsTheLastResort holds that a drained node takes the partitions of the last other node when that has ended,
+// and gives them back when it runs again.
+func TestDrainedIsTheLastResort(t *testing.T) {
+	now := time.Now()
+	m := newMembers("a", "run of a", 1, 0, defaultLease, now)
+	m.layout.Drained = []string{"a"}
+	m.follows(0)
+	m.see(State{Node: "b", Run: "first", Ended: true}, 1, now)
+	m.seeHolding(0, holding{"b", "first", 1}, 2)
+	m.plan(now)
+	now = now.Add(defaultLease)
+	if p := m.plan(now); len(p.take) != 1 {
+		t.Errorf("b has ended, and the plan of a is %+v", p)
+	}
+	m.had[0] = true
+	m.seeHolding(0, holding{"a", "run of a", 0}, 3)
+	m.see(State{Node: "b", Run: "second", Followed: []weburl.Partition{0}}, 4, now)
+	m.plan(now)
+	now = now.Add(defaultLease / 2)
+	if p := m.plan(now); len(p.give) != 1 {
+		t.Errorf("b runs again, and the plan of a is %+v", p)
+	}
+}

@@ -22,7 +22,8 @@ const layoutKey = "LAYOUT"
 
 // layout is the entry.
 type layout struct {
-	Drained []string `json:"drained,omitempty"` // these nodes have no partition and take none
+	// Drained nodes have no partition and take none, unless all are drained: then each counts as if it were not.
+	Drained []string `json:"drained,omitempty"`
 	// Owners are the owners of all partitions while Nodes are the nodes that may have some. If a node comes or
 	// goes, Owners no longer count.
 	Nodes  []string `json:"nodes,omitempty"`
@@ -41,8 +42,7 @@ func (m *members) seeLayout(l layout, revision uint64) {
 	}
 }
 
-// owners returns which node should have each partition. It returns nil if all nodes are drained: then nothing
-// moves.
+// owners returns which node should have each partition.
 func (l layout) owners(partitions int, nodes []string) []string {
 	nodes = l.working(nodes)
 	if slices.Equal(nodes, l.Nodes) && len(l.Owners) == partitions {
@@ -51,11 +51,19 @@ func (l layout) owners(partitions int, nodes []string) []string {
 	return Assign(partitions, nodes)
 }
 
-// working returns the nodes that are not drained, sorted.
+// working returns the nodes that are not drained, sorted. If the last of these has ended it returns all: partitions
+// must not rest because of a drain.
 func (l layout) working(nodes []string) []string {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(name string) bool { return slices.Contains(l.Drained, name) })
-	slices.Sort(nodes)
-	return nodes
+	working := l.undrained(nodes)
+	if len(working) == 0 {
+		working = slices.Clone(nodes)
+	}
+	slices.Sort(working)
+	return working
+}
+
+func (l layout) undrained(nodes []string) []string {
+	return slices.DeleteFunc(slices.Clone(nodes), func(name string) bool { return slices.Contains(l.Drained, name) })
 }
 
 // Balance moves partitions from nodes with many pages to nodes with few, while that makes the largest part smaller.
@@ -178,7 +186,7 @@ func (o *Operator) Drain(ctx context.Context, node string, undo bool) error {
 			return nil
 		}
 		l.Drained = append(l.Drained, node)
-		if len(l.working(nodes)) == 0 {
+		if len(l.undrained(nodes)) == 0 {
 			return fmt.Errorf("cluster: %s is the last node that has partitions: start another one first", node)
 		}
 		return nil

@@ -233,10 +233,10 @@ func (m *members) toFollow(owners, working []string, now time.Time) (follow, for
 		can := func(name string) bool { return m.can(name, p) }
 		cannot := func(name string) bool { return !m.can(name, p) }
 		copies := keepers
-		if m.copies > 0 && later != nil {
+		if m.copies > 0 {
 			copies = m.keepersOf(p, later[p], keepers)
 		}
-		should := owners != nil && owners[p] == m.self
+		should := owners[p] == m.self
 		switch {
 		case m.had[p]:
 		case m.copies == 0 || slices.Contains(copies, m.self) || should && !slices.ContainsFunc(working, can):
