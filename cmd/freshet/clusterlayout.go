@@ -29,7 +29,8 @@ func clusterDrainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "drain NODE", Short: "Move all partitions of a node to the other nodes", Args: command.OneArg("NODE"),
 		Long: "The other nodes take over the node's partitions one by one. Until --undo the node gets no new ones, even after a\n" +
-			"restart, while another node runs. It still follows all logs. When freshet cluster status shows that it has no partition, stop it.",
+			"restart, while another node runs. It still follows all logs. When freshet cluster status shows that it has no\n" +
+			"partition, stop it.",
 		Example: "  freshet cluster drain two --nats nats://a:4222\n  freshet cluster drain two --undo --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.operate(cmd.Context(), func(ctx context.Context, o *cluster.Operator) error {
