@@ -199,15 +199,19 @@ func (i *importer) repointRecord(value []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	var at *store.Pointer
 	switch r := record.(type) {
 	case *store.Fetched:
-		err = i.repointTo(&r.Capture)
+		at = &r.Capture
 	case *store.Robots:
-		err = i.repointTo(&r.Capture)
+		at = &r.Capture
 	default:
 		return value, nil
 	}
-	return store.AppendRecord(nil, record), err
+	if i.repointTo(at) != nil { // a file was rewritten since: only the rows say where captures are now
+		*at = store.Pointer{}
+	}
+	return store.AppendRecord(nil, record), nil
 }
 
 func (i *importer) repointTo(p *store.Pointer) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 	"freshet/internal/powercut"
 	"freshet/store"
 	"freshet/store/internal/storetest"
+	"freshet/store/retain"
 	"freshet/store/transfer"
 	"freshet/weburl"
 )
@@ -76,6 +78,27 @@ func TestTransfer(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Verify(t, storetest.Open(t, o))
+}
+
+// TestTransferAfterSweep holds that a partition can be moved after its WARC files were rewritten: kept records name
+// captures where they no longer are.
+func TestTransferAfterSweep(t *testing.T) {
+	s, w, p := crawled(t, storetest.Options(vfs.NewMem()))
+	if err := s.Inside().EndFile(); err != nil {
+		t.Fatal(err)
+	}
+	swept, err := retain.Sweep(t.Context(), s, retain.Keep{Versions: 1, Age: time.Minute}, storetest.Begin.AddDate(1, 0, 0))
+	if err != nil || swept.Files == 0 {
+		t.Fatalf("sweep: %+v, %v", swept, err)
+	}
+	other := storetest.Open(t, storetest.Options(vfs.NewMem()))
+	if _, err := transfer.ImportPartition(other, bytes.NewReader(export(t, s, p))); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Verify(t, other)
+	compareBodies(t, s, other, p)
+	w.Run(other, 30)
+	storetest.Verify(t, other)
 }
 
 func compareBodies(t *testing.T, s, other *store.Store, p weburl.Partition) {
