@@ -17,6 +17,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/crawl/explain"
 	"freshet/dashboard"
 	"freshet/store"
 )
@@ -80,7 +81,7 @@ func view(ctx context.Context, account *account, data, crawl, listen string) err
 		return errors.Join(listenError(listen, err), end())
 	}
 	f := &front{}
-	f.serve(listener, show)
+	f.serve(listener, dashboard.Access{}.Guard(show))
 	fact := struct {
 		URL  string `json:"url"`
 		Data string `json:"data"`
@@ -93,7 +94,8 @@ func view(ctx context.Context, account *account, data, crawl, listen string) err
 	return errors.Join(err, end())
 }
 
-// windowOn returns the window of the crawl that runs in a directory. If none runs, it opens the directory itself.
+// windowOn returns the window of the crawl that runs in a directory. If none runs, it opens the directory itself. An
+// explanation is then by the default settings: a request must not name files of this machine.
 func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end func() error, err error) {
 	type opened struct {
 		window http.Handler
@@ -111,7 +113,8 @@ func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end
 		if err != nil {
 			return o, err
 		}
-		return opened{dashboard.Handler(apiOptions(reader{store: s}, nil)), s.Close}, nil
+		shown := reader{store: s, explain: func(raw string) (explain.Explanation, error) { return explainStopped(s, nil, raw) }}
+		return opened{dashboard.Handler(apiOptions(shown, nil)), s.Close}, nil
 	})
 	return o.window, o.end, err
 }

@@ -6,13 +6,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// TestView looks at a directory through the window: at rest, and beside a crawl that runs in it.
+// TestView looks at a directory through the window: at rest, and beside a crawl that runs in it. A page of another site
+// that makes its own name resolve to the window reads nothing, and no request makes it read a file.
 func TestView(t *testing.T) {
 	dir := t.TempDir()
 	web := httptest.NewServer(smallWeb())
@@ -48,6 +50,25 @@ func TestView(t *testing.T) {
 		}
 		if response.Body.Close(); response.StatusCode != http.StatusMethodNotAllowed && response.StatusCode != http.StatusNotFound {
 			t.Errorf("an order is answered %s", response.Status)
+		}
+		request, err := http.NewRequest(http.MethodGet, "http://"+address+"/api/v1/pages", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = "rebound.test"
+		if response, err = http.DefaultClient.Do(request); err != nil {
+			t.Fatal(err)
+		}
+		if response.Body.Close(); response.StatusCode != http.StatusForbidden {
+			t.Errorf("a page of another site is answered %s", response.Status)
+		}
+		response, err = http.Get("http://" + address + "/api/v1/explain?" + url.Values{"url": {"http://site.test/"}, "scope": {config}}.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if response.Body.Close(); err != nil || bytes.Contains(text, []byte("resolve")) {
+			t.Errorf("lines of a file: %s, %v", text, err)
 		}
 		if err := p.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
