@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +13,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unicode/utf8"
 
+	"github.com/blevesearch/bleve/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"freshet/clock"
+	"freshet/feed"
 	"freshet/index"
 	"freshet/internal/crawled"
+	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -319,4 +325,100 @@ func TestOneDamagedBlock(t *testing.T) {
 	}
 	want(t, found(t, x, index.Query{Words: "zebra"}), crawled.URL(0, 1))
 	want(t, found(t, x, index.Query{Words: "first text"}))
+}
+
+// groups is a cluster's log.
+type groups []store.Group
+
+func (l *groups) Append(some []store.Group) error {
+	for i := range some {
+		some[i].Place.Seq = uint64(len(*l) + 1)
+		*l = append(*l, store.Group{Partition: some[i].Partition, Place: some[i].Place, Data: bytes.Clone(some[i].Data)})
+	}
+	return nil
+}
+
+// warnings are the lines of a log.
+type warnings chan string
+
+func (w warnings) Write(line []byte) (int, error) {
+	w <- string(line)
+	return len(line), nil
+}
+
+// TestMarkIsAhead holds that an index whose mark is ahead of its node, as after a power cut, keeps its pages and waits
+// until the node of the cluster has read the others' log again.
+func TestMarkIsAhead(t *testing.T) {
+	node := func(dir string, l *groups) *store.Store {
+		s, err := store.Open(dir, store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 1, Clock: clock.Real(), Log: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	var l groups
+	owner, other := node("owner", &l), node("other", new(groups))
+	u, err := weburl.Parse("http://page.test/")
+	if err == nil {
+		_, err = owner.Apply(&store.Discovered{New: []store.NewPage{{URL: u, Seed: true}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	warned, ahead := make(warnings, 100), feed.Cursor{1}.String()
+	o := index.Options{
+		Dir: filepath.Join(t.TempDir(), "index"), Store: other, Bell: new(feed.Bell), Clock: clock.New(time.Unix(1.8e9, 0), 10_000),
+		Logger: slog.New(slog.NewTextHandler(warned, nil)),
+	}
+	mark := func() string {
+		opened, err := bleve.Open(o.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close()
+		found, err := opened.GetInternal([]byte("freshet-mark"))
+		if err == nil && len(found) == 0 {
+			err = opened.SetInternal([]byte("freshet-mark"), []byte(ahead))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(found)
+	}
+	if err := open(t, o).Close(); err != nil {
+		t.Fatal(err)
+	}
+	mark()
+	x := open(t, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- x.Run(ctx) }()
+	for range 2 {
+		select {
+		case <-warned:
+		case err := <-ended:
+			t.Fatalf("it ends: %v", err)
+		}
+	}
+	if _, err := other.Follow(0, l...); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	for len(warned) > 0 {
+		<-warned
+	}
+	if err := x.CatchUp(t.Context()); err != nil || len(warned) > 0 {
+		t.Errorf("%v, with %d warnings", err, len(warned))
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if found := mark(); found != ahead {
+		t.Errorf("its mark is %s, want %s", found, ahead)
+	}
 }
