@@ -98,12 +98,28 @@ func (s Signals) With(source, name, value string) Signals {
 	if len(s) < MaxSignals {
 		return append(s, more)
 	}
-	all := append(slices.Clone(s), more)
-	if s.says() == all.says() {
-		return s
+	for _, u := range Uses() {
+		v := more.verdict(u)
+		if v == Unsaid {
+			continue
+		}
+		at := slices.IndexFunc(s, func(known Signal) bool { return known.verdict(u) >= v })
+		switch {
+		case at < 0:
+			return s.replaced(more)
+		case at > 0: // first, so that thousands of others like this one cost little
+			s = slices.Insert(slices.Delete(slices.Clone(s), at, at+1), 0, s[at])
+		}
 	}
+	return s
+}
+
+// replaced returns the signals with one more in place of one that is not needed.
+func (s Signals) replaced(more Signal) Signals {
+	all := append(slices.Clone(s), more)
+	want := all.says()
 	for i := range all { // three signals suffice for three uses
-		if rest := slices.Delete(slices.Clone(all), i, i+1); rest.says() == all.says() {
+		if rest := slices.Delete(slices.Clone(all), i, i+1); rest.says() == want {
 			return rest
 		}
 	}

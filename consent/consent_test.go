@@ -38,6 +38,7 @@ func TestVerdict(t *testing.T) {
 		{"header robots: noimageai", none, none, none},
 		{"header robots: noindex", no, none, none},
 		{"meta robots: none", no, none, none},
+		{"meta robots: noai, max-image-preview: none", none, no, no},
 		{"link license: https://creativecommons.org/licenses/by/4.0/", none, none, none},
 		// The stricter one holds, whichever comes first.
 		{"meta robots: noai\nheader content-usage: train-ai=y", none, no, no},

@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -139,6 +140,21 @@ func (s Signal) gist() (members []string) {
 }
 
 // words are the directives of a list.
-func (s Signal) words() func(yield func(string) bool) {
-	return strings.FieldsFuncSeq(strings.ToLower(s.Value), func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
+func (s Signal) words() iter.Seq[string] { return Words(s.Value) }
+
+// Words yields the words of a list of robots directives, in lower case. It leaves out the none of
+// "max-image-preview: none", which is a value and no directive.
+func Words(list string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		before := ""
+		for word := range strings.FieldsFuncSeq(strings.ToLower(list), isSeparator) {
+			value := word == "none" && strings.HasPrefix(before, "max-") && strings.HasSuffix(before, ":")
+			if !value && !yield(word) {
+				return
+			}
+			before = word
+		}
+	}
 }
+
+func isSeparator(r rune) bool { return strings.ContainsRune(",; \t\n\r\f", r) }

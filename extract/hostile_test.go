@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -10,6 +11,13 @@ import (
 func TestHostile(t *testing.T) {
 	const n = 100_000
 	many := func(s string) string { return strings.Repeat(s, n) }
+	var signals strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&signals, "<meta name=robots content='noimageai %d %s'>", i, strings.Repeat("x ", 200))
+	}
+	for i := range n {
+		fmt.Fprintf(&signals, "<meta name=robots content=noai,%d>", i)
+	}
 	documents := []struct{ name, contentType, document string }{
 		{"attributes", "text/html", "<a " + many("a=b ") + ">" + many("<p a>")},
 		{"less-than signs", "text/html", many("<<<<")},
@@ -21,6 +29,7 @@ func TestHostile(t *testing.T) {
 		{"ends of nothing in svg", "text/html", many("<svg>") + many("</desc></template></p>")},
 		{"svg in HTML in svg", "text/html", many("<svg><desc><template>") + many("</svg>")},
 		{"CDATA", "text/html", "<svg>" + many("<![CDATA[")},
+		{"signals about use", "text/html", signals.String()},
 		{"links that need the slow parser", "text/html", many("<a href=Ü>")},
 		{"long base", "text/html", "<base href='" + strings.Repeat("é", 3000) + "/'>" + many("<a href=Ü>")},
 		{"feed in feed", "text/xml", "<rss><item>" + many("<a:a>")},

@@ -10,7 +10,7 @@ import (
 // No directive cancels another.
 func (page *Page) obey(source, directives string) {
 	page.Signals = page.Signals.With(source, consent.Directives, directives)
-	for word := range strings.FieldsFuncSeq(strings.ToLower(directives), isListSeparator) {
+	for word := range consent.Words(directives) {
 		switch word {
 		case "noindex":
 			page.NoIndex = true
@@ -24,26 +24,26 @@ func (page *Page) obey(source, directives string) {
 	}
 }
 
-func isListSeparator(r rune) bool {
-	return r == ',' || r == ';' || r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f'
-}
-
 // obeyHeader applies X-Robots-Tag values: directives for all agents, or after "agent:" for one. An agent holds for
-// the rest of its value.
+// the rest of its value, or until the next agent: proxies join several fields.
 func (page *Page) obeyHeader(values []string, agent string) {
 	for _, value := range values {
+		ours := true
 		for part := range strings.SplitSeq(value, ",") {
 			name, rest, named := strings.Cut(part, ":")
-			if name = strings.TrimSpace(name); named && !isDirective(name) {
-				if !strings.EqualFold(name, agent) && name != "*" {
-					break // the rest of the value is for another agent
-				}
-				part = rest
+			if name = strings.TrimSpace(name); named && isAgent(name) {
+				ours, part = strings.EqualFold(name, agent) || name == "*", rest
 			}
-			page.obey(consent.Header, part)
+			if ours {
+				page.obey(consent.Header, part)
+			}
 		}
 	}
 }
+
+// isAgent reports whether a name before a colon is that of an agent. Others are directives with a value, and parts of
+// a time.
+func isAgent(name string) bool { return !isDirective(name) && !strings.ContainsAny(name, " \t") }
 
 // isDirective reports whether the name is a directive with a value after a colon.
 func isDirective(name string) bool {
