@@ -249,13 +249,19 @@ func (s *Shard) recrawlSite(site weburl.Site, reply replier) error {
 	return s.walk(walk{partition: p, look: look, end: func() error { return reply(Reply{Count: pages}) }})
 }
 
-// purge takes down a page or a site in the rows.
+// purge takes down a page or a site in the rows. Until then, pages of the site may be on their way: its rules apply to
+// them though their rows may be gone.
 func (s *Shard) purge(target store.Target, reply replier) error {
 	var page PageKey
 	if target.URL.IsZero() {
 		if err := s.known(target.Site); err != nil {
 			return err
 		}
+		rules, err := s.standing(target.Site)
+		if err != nil {
+			return err
+		}
+		s.hold(target.Site, rules)
 	} else if err := s.here(target.URL.Site()); err != nil {
 		return err
 	} else if _, fingerprint, err := s.rows.PageOf(target.URL); errors.Is(err, store.ErrNotFound) {
@@ -267,6 +273,7 @@ func (s *Shard) purge(target store.Target, reply replier) error {
 	}
 	s.proposeChange(Append{Purge: &target}, func(done stored) error {
 		if target.URL.IsZero() {
+			s.release(target.Site)
 			s.fresh.dropAll(func(_ refresh.ID, site weburl.Site) bool { return site == target.Site }, s.now)
 		} else {
 			s.fresh.drop(page, s.now)

@@ -14,10 +14,11 @@ import (
 	"freshet/weburl"
 )
 
-// unstored is what applies to a site by an answer whose record is not durable yet. The rows are older.
+// unstored is what applies to a site while its rows have older rules or none: until the record of an answer is durable,
+// or while a purge deletes the rows.
 type unstored struct {
 	robots.Standing
-	turns int // whose records are not durable
+	holds int // records and purges in progress
 }
 
 // standing returns the rules of a site. If they are not in memory, it reads them from the rows.
@@ -172,7 +173,7 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 		s.nobody++
 	}
 	if v.Fresh || !v.Until.IsZero() {
-		s.unstored[t.page.Site] = unstored{v.Standing, s.unstored[t.page.Site].turns + 1}
+		s.hold(t.page.Site, v.Standing)
 		t.unstored = true
 	}
 	t.record = e.Robots.Record
@@ -259,12 +260,20 @@ func (s *Shard) robotsProcessed(t *turn, e Processed) {
 
 // storedRules notes that the record of an errand is durable.
 func (s *Shard) storedRules(t *turn) {
-	site := t.page.Site
-	switch u := s.unstored[site]; {
-	case !t.unstored:
-	case u.turns > 1:
-		s.unstored[site] = unstored{u.Standing, u.turns - 1}
-	default:
+	if t.unstored {
+		s.release(t.page.Site)
+	}
+}
+
+// hold keeps the rules of a site until release.
+func (s *Shard) hold(site weburl.Site, rules robots.Standing) {
+	s.unstored[site] = unstored{rules, s.unstored[site].holds + 1}
+}
+
+func (s *Shard) release(site weburl.Site) {
+	if u := s.unstored[site]; u.holds > 1 {
+		s.unstored[site] = unstored{u.Standing, u.holds - 1}
+	} else {
 		delete(s.unstored, site)
 	}
 }

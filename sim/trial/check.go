@@ -156,7 +156,12 @@ func (w *watch) handedOut(n *node, e *errand) {
 		}
 	}
 	const slack = 4 * time.Hour // for a gate that stays shut while it expires
-	if late := n.clock().Sub(r.until); late > slack {
+	until := r.until
+	if w.crawl.Hours != "" && w.index(site) == 0 {
+		hours, _ := frontier.ParseHours(w.crawl.Hours)
+		until = hours.Next(until)
+	}
+	if late := n.clock().Sub(until); late > slack {
 		w.fail("robots", "%s is asked for, robots.txt was to be asked for %v ago", u, late)
 	}
 }

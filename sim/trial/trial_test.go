@@ -23,7 +23,7 @@ func TestClean(t *testing.T) {
 
 // TestFound holds that the seeds that once found a fault find none now.
 func TestFound(t *testing.T) {
-	for _, seed := range []uint64{114, 437, 10088, 10099, 20575, 21032, 23299, 26293, 31228, 51404} {
+	for _, seed := range []uint64{114, 437, 10088, 10099, 20575, 21032, 23299, 26293, 31228, 51404, 6206460} {
 		if r := Run(Draw(seed, 48*time.Hour), Options{}); r.Failure != nil {
 			t.Errorf("seed %d: %v", seed, r.Failure)
 		}
