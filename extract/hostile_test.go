@@ -18,6 +18,10 @@ func TestHostile(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&signals, "<meta name=robots content=noai,%d>", i)
 	}
+	var longHost strings.Builder
+	for i := range 2600 {
+		longHost.WriteRune(rune(0x4e00 + 7*i))
+	}
 	documents := []struct{ name, contentType, document string }{
 		{"attributes", "text/html", "<a " + many("a=b ") + ">" + many("<p a>")},
 		{"less-than signs", "text/html", many("<<<<")},
@@ -31,6 +35,7 @@ func TestHostile(t *testing.T) {
 		{"CDATA", "text/html", "<svg>" + many("<![CDATA[")},
 		{"signals about use", "text/html", signals.String()},
 		{"links that need the slow parser", "text/html", many("<a href=Ü>")},
+		{"hosts that need the slow parser", "text/html", strings.Repeat("<a href=http://"+longHost.String()+"/><a href=http://xn--"+strings.Repeat("4", 8000)+"/>", 500)},
 		{"long base", "text/html", "<base href='" + strings.Repeat("é", 3000) + "/'>" + many("<a href=Ü>")},
 		{"feed in feed", "text/xml", "<rss><item>" + many("<a:a>")},
 		{"end tags that fit nothing", "text/xml", "<urlset>" + strings.Repeat("<a>", maxDepth-1) + many("</b>")},

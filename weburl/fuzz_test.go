@@ -84,7 +84,7 @@ var signed = regexp.MustCompile(`([ .:/@\\]|0[xX])[-+][0-9a-fA-F]`)
 // the host "-1" for an IPv4 address.
 func checkStandard(t reporter, base URL, ref string) {
 	t.Helper()
-	if len(ref) > 4<<10 || strings.ContainsAny(ref, "^\uFFFD") || !utf8.ValidString(ref) || signed.MatchString(base.String()+" "+ref) {
+	if len(ref) > maxMapped || strings.ContainsAny(ref, "^\uFFFD") || !utf8.ValidString(ref) || signed.MatchString(base.String()+" "+ref) {
 		return
 	}
 	got, err := base.Parse(ref)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/nlnwa/whatwg-url/url"
 	"golang.org/x/net/idna"
@@ -19,18 +20,38 @@ func parseSite(scheme, authority string) (Site, error) {
 	if lower := strings.ToLower(hostPort); cleanAuthority(scheme, lower) {
 		return Site(scheme + "://" + lower), nil
 	}
+	if len(hostPort) > maxMapped && strings.ContainsFunc(hostPort, isMapped) {
+		return "", fmt.Errorf("%w: host of %d bytes", ErrSyntax, len(hostPort))
+	}
+	if err := checkLabels(strings.ToLower(hostPort)); err != nil {
+		return "", err
+	}
 	parsed, err := url.Parse(scheme + "://" + hostPort + "/")
 	if err != nil {
 		if parsed = decoded(scheme, hostPort); parsed == nil {
 			return "", fmt.Errorf("%w: %w", ErrSyntax, err)
 		}
 	}
-	for label := range strings.SplitSeq(parsed.Host(), ".") {
-		if len(label) > maxEncodedLabel && strings.HasPrefix(label, "xn--") {
-			return "", fmt.Errorf("%w: host with a label of %d bytes", ErrSyntax, len(label))
-		}
+	if err := checkLabels(parsed.Host()); err != nil {
+		return "", err
 	}
 	return Site(scheme + "://" + parsed.Host()), nil
+}
+
+// maxMapped bounds a host with characters outside of ASCII, or with escapes, as given and in bytes: no name in DNS
+// needs as many, and the library maps them in time quadratic in their number.
+const maxMapped = 1 << 10
+
+func isMapped(r rune) bool { return r >= utf8.RuneSelf || r == '%' }
+
+// checkLabels refuses a host with a label in punycode that is too long.
+func checkLabels(host string) error {
+	for label := range strings.SplitSeq(host, ".") {
+		if len(label) > maxEncodedLabel && strings.HasPrefix(label, "xn--") {
+			return fmt.Errorf("%w: host with a label of %d bytes", ErrSyntax, len(label))
+		}
+	}
+	return nil
 }
 
 // maxEncodedLabel bounds a label in punycode, in bytes: no whole name in DNS is longer, and the library

@@ -88,6 +88,8 @@ func TestParseRefuses(t *testing.T) {
 		{"port too large", "", "http://h:65536/", ErrSyntax},
 		{"port not a number", "", "http://h:8o/", ErrSyntax},
 		{"space in host", "", "http://a b/", ErrSyntax},
+		{"host too long to map", "", "http://" + strings.Repeat("é", 600) + "/", ErrSyntax},
+		{"label too long to read", "", "http://XN--" + strings.Repeat("a", 300) + ".test/", ErrSyntax},
 		{"IPv4 too large", "", "http://256.0.0.1/", ErrSyntax},
 		{"IPv4 of five parts", "", "http://1.2.3.4.5/", ErrSyntax},
 		{"IPv6 unclosed", "", "http://[::1/", ErrSyntax},
