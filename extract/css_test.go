@@ -66,7 +66,7 @@ func FuzzSheet(f *testing.F) {
 		if bytes.Count(comment, []byte("*/")) > 1 {
 			t.Skip() // taking an end out has made one
 		}
-		if got := (references{parsed(t, own), archived}).css(comment); !bytes.Equal(got, comment) {
+		if got := newReferences(parsed(t, own), archived).css(comment); !bytes.Equal(got, comment) {
 			t.Fatalf("%q became %q", comment, got)
 		}
 	})

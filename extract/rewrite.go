@@ -21,8 +21,16 @@ import (
 // A sandboxed page cannot load SVG files for svg use elements. So if load is not nil, RewriteHTML appends such files,
 // at most 16 and only of the document's own site, to the document, and the elements refer to them there. load returns
 // the content of a file, or nil if there is none. O(length of the document and the files).
+//
+// RewriteHTML writes at most 32 MiB of references into a document. Further ones stay as they are. It empties srcdoc
+// attributes of documents that are more than eight deep in others.
 func RewriteHTML(document []byte, own weburl.URL, to func(weburl.URL) string, load func(weburl.URL) []byte) []byte {
-	r := rewriter{references: references{own, to}, tokens: tokenizer{document: document}, vectors: vectors{own: own, load: load, to: to}}
+	return newReferences(own, to).html(document, load)
+}
+
+// html rewrites a document, and the files that load returns.
+func (refs references) html(document []byte, load func(weburl.URL) []byte) []byte {
+	r := rewriter{references: refs, tokens: tokenizer{document: document}, vectors: vectors{references: refs, load: load}}
 	for {
 		kind := r.tokens.next()
 		switch {
@@ -45,19 +53,31 @@ func RewriteHTML(document []byte, own weburl.URL, to func(weburl.URL) string, lo
 
 // RewriteCSS is RewriteHTML for a style sheet: its url(…) and @import. It leaves references with escapes alone.
 func RewriteCSS(sheet []byte, own weburl.URL, to func(weburl.URL) string) []byte {
-	return references{own, to}.css(sheet)
+	return newReferences(own, to).css(sheet)
 }
 
 // references replaces references.
 type references struct {
-	from weburl.URL
-	to   func(weburl.URL) string
+	from   weburl.URL
+	to     func(weburl.URL) string
+	left   *int // bytes that may still be written
+	around int  // documents around this one, each in a srcdoc
+}
+
+const (
+	maxReplaced = 32 << 20 // bytes of references that are written into one document
+	maxAround   = 8        // documents around one in a srcdoc
+)
+
+func newReferences(own weburl.URL, to func(weburl.URL) string) references {
+	left := maxReplaced
+	return references{from: own, to: to, left: &left}
 }
 
 // replaced returns the replacement of a reference.
 func (r references) replaced(ref string) string {
 	bare, fragment, cut := strings.Cut(strings.Trim(ref, htmlSpace), "#")
-	if bare == "" || otherScheme([]byte(bare)) {
+	if bare == "" || otherScheme([]byte(bare)) || *r.left == 0 {
 		return ref
 	}
 	u, err := r.from.Parse(bare)
@@ -67,7 +87,12 @@ func (r references) replaced(ref string) string {
 	if cut {
 		fragment = "#" + fragment
 	}
-	return r.to(u) + fragment
+	text := r.to(u) + fragment
+	if *r.left -= len(text); *r.left < 0 {
+		*r.left = 0
+		return ref
+	}
+	return text
 }
 
 // cssQuoted escapes the characters of a reference that would end it in a style sheet.
@@ -166,7 +191,11 @@ func (r *rewriter) attribute(name string, value []byte, refresh bool) (text stri
 	case "style":
 		return string(r.css(value)), true
 	case "srcdoc":
-		return string(RewriteHTML(value, r.from, r.to, nil)), true
+		inner := r.references
+		if inner.around++; inner.around > maxAround {
+			return "", true
+		}
+		return string(inner.html(value, nil)), true
 	case "content":
 		target := refreshTarget(string(value))
 		if !refresh || target == "" {

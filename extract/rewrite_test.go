@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"freshet/weburl"
@@ -33,6 +34,31 @@ func TestRewriteHTML(t *testing.T) {
 	for _, test := range tests {
 		if got := string(RewriteHTML([]byte(test.document), own, archived, nil)); got != test.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", test.name, got, test.want)
+		}
+	}
+}
+
+// TestRewriteMemory rewrites documents that are made to need more memory than there is: documents within documents, and
+// short references that a long base makes long ones.
+func TestRewriteMemory(t *testing.T) {
+	own, err := weburl.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deep = 800
+	document := strings.Repeat("<a/srcdoc=", deep) + "x"
+	for i := range deep - 1 { // the ends, the innermost first
+		document += "&" + strings.Repeat("amp;", deep-2-i) + "gt;"
+	}
+	document += ">"
+	based := "<base href=/" + strings.Repeat("x", 8<<10) + "/>"
+	for name, document := range map[string]string{
+		"nested": document, "long base": based + strings.Repeat("<a href=a>", 40_000), "long base of sheets": based + "<style>" + strings.Repeat("url(a)", 40_000),
+		"long base in documents": based + strings.Repeat("<a srcdoc='"+strings.Repeat("<a href=a>", 1000)+"'>", 40),
+	} {
+		const most = 24 * maxReplaced
+		if bytes := taken(func() { RewriteHTML([]byte(document), own, archived, nil) }); bytes > most {
+			t.Errorf("%s: %d MiB for %d KiB", name, bytes>>20, len(document)>>10)
 		}
 	}
 }

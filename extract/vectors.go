@@ -17,12 +17,11 @@ import (
 // are removed: a browser would not run them either. Unlike in a browser, rules of the document's style sheets for
 // elements without a class apply to the file too.
 type vectors struct {
-	own   weburl.URL
-	load  func(weburl.URL) []byte // returns an SVG file, nil if there is none
-	to    func(weburl.URL) string
-	names []weburl.URL // of the files requested from load
-	out   []byte       // the files, without missing ones
-	have  []bool       // of each name
+	references                         // of the document
+	load       func(weburl.URL) []byte // returns an SVG file, nil if there is none
+	names      []weburl.URL            // of the files requested from load
+	out        []byte                  // the files, without missing ones
+	have       []bool                  // of each name
 }
 
 // maxVectors is the largest number of files of a document.
@@ -36,7 +35,7 @@ func (v *vectors) reference(from weburl.URL, ref string) (instead string, ok boo
 		return "", false
 	}
 	file, err := from.Parse(bare)
-	if err != nil || file.Site() != v.own.Site() {
+	if err != nil || file.Site() != v.from.Site() {
 		return "", false
 	}
 	i := slices.Index(v.names, file)
@@ -59,7 +58,9 @@ func (v *vectors) put(file weburl.URL, i int) bool {
 	if body == nil {
 		return false
 	}
-	body = RewriteHTML(body, file, v.to, nil)
+	refs := v.references
+	refs.from = file
+	body = refs.html(body, nil)
 	v.out = fmt.Appendf(v.out, `<svg id="%s" aria-hidden="true" style="position:absolute;width:0;height:0;overflow:hidden">`, vectorPrefix(i))
 	v.out = append(v.out, embedded(body, vectorPrefix(i))...)
 	v.out = append(v.out, "</svg>"...)
