@@ -304,6 +304,7 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 // several batches, and the last one moves the mark.
 func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.Entry, reached feed.Place) error {
 	batch := x.bleve.NewBatch()
+	lost := map[string]error{} // why pages are left out, by URL
 	bytes := 0
 	for _, e := range entries {
 		id := e.URL.String()
@@ -313,10 +314,10 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 			return ctx.Err()
 		case errors.Is(err, stored.ErrNotNow):
 			return fmt.Errorf("index: %s: %w", id, err)
-		case store.IsDamage(err):
-			x.o.Logger.Warn("a page cannot be indexed", "url", id, "error", err)
-			batch.Delete(id)
 		case err != nil:
+			if store.IsLost(err) && !errors.Is(err, store.ErrNotFound) {
+				lost[id] = err
+			}
 			batch.Delete(id)
 		default:
 			if err := batch.Index(id, page); err != nil {
@@ -334,6 +335,9 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 	batch.SetInternal(markKey, []byte(reached.String()))
 	if err := x.bleve.Batch(batch); err != nil {
 		return fmt.Errorf("index: %w", err)
+	}
+	for id, cause := range lost {
+		x.o.Logger.Warn("a page cannot be indexed: freshet verify --repair has what is damaged or lost fetched again", "url", id, "error", cause)
 	}
 	return nil
 }

@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -308,23 +306,33 @@ func TestCaptureOutOfReach(t *testing.T) {
 	want(t, found(t, x, index.Query{Words: "first text"}), all...)
 }
 
-// TestOneDamagedBlock holds that a page whose bytes are lost costs no other page its place in the index.
+// TestOneDamagedBlock holds that a page whose bytes are lost costs no other page its place in the index, that it is
+// warned of once with what to do, and that its next version is found.
 func TestOneDamagedBlock(t *testing.T) {
 	w := crawled.New(t, 1, 3)
-	w.Fail(&fs.PathError{Op: "read", Path: "a capture", Err: syscall.EIO})
-	x := open(t, options(t, w))
+	lost := crawled.URL(0, 1)
+	w.Lose(lost)
+	warned := make(warnings, 100)
+	o := options(t, w)
+	o.Logger = slog.New(slog.NewTextHandler(warned, nil))
+	x := open(t, o)
 	t.Cleanup(func() { _ = x.Close() })
 	if err := x.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.Fail(nil)
-	w.Set(crawled.URL(0, 1), "a zebra")
-	w.Visit(crawled.URL(0, 1))
+	want(t, found(t, x, index.Query{Words: "first text"}), crawled.URL(0, 0), crawled.URL(0, 2))
+	if len(warned) != 1 {
+		t.Fatalf("%d warnings, want one", len(warned))
+	}
+	if said := <-warned; !strings.Contains(said, lost) || !strings.Contains(said, "input/output error") || !strings.Contains(said, "freshet verify --repair") {
+		t.Errorf("it warns: %s", said)
+	}
+	w.Set(lost, "a zebra")
+	w.Visit(lost)
 	if err := x.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want(t, found(t, x, index.Query{Words: "zebra"}), crawled.URL(0, 1))
-	want(t, found(t, x, index.Query{Words: "first text"}))
+	want(t, found(t, x, index.Query{Words: "zebra"}), lost)
 }
 
 // groups is a cluster's log.

@@ -194,11 +194,12 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 func (s *Sink) hand(ctx context.Context, entries []feed.Entry) (read time.Duration, err error) {
 	for len(entries) > 0 {
 		var batch []Document
+		var lost map[string]error
 		var refusals []Refusal
 		var fault error // the store's
 		err := s.insist(ctx, func() (err error) {
 			began := s.o.Clock.Now()
-			batch, fault = s.batch(ctx, entries)
+			batch, lost, fault = s.batch(ctx, entries)
 			read += s.o.Clock.Now().Sub(began)
 			switch {
 			case errors.Is(fault, stored.ErrNotNow):
@@ -211,6 +212,13 @@ func (s *Sink) hand(ctx context.Context, entries []feed.Entry) (read time.Durati
 		if err = errors.Join(fault, err); err != nil {
 			return read, err
 		}
+		for at, cause := range lost {
+			what := "a page cannot be handed on"
+			if store.IsLost(cause) {
+				what += ": freshet verify --repair has what is damaged or lost fetched again"
+			}
+			s.o.Logger.Warn(what, "sink", s.o.Name, "url", at, "error", cause)
+		}
 		s.put.Add(int64(len(batch) - len(refusals)))
 		if err := s.layAside(refusals); err != nil {
 			return read, err
@@ -220,25 +228,26 @@ func (s *Sink) hand(ctx context.Context, entries []feed.Entry) (read time.Durati
 	return read, nil
 }
 
-// batch returns the documents of as many first entries as make one batch.
-func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Document, err error) {
+// batch returns the documents of as many first entries as make one batch, and by URL why some of them have no text.
+func (s *Sink) batch(ctx context.Context, entries []feed.Entry) (batch []Document, lost map[string]error, err error) {
+	lost = map[string]error{}
 	for bytes := 0; len(batch) < len(entries) && bytes <= bytesAtOnce; {
 		d, err := s.reader.Changed(ctx, entries[len(batch)])
 		switch {
-		case ofPage(err) && ctx.Err() == nil: // it counts as ended, like a page without text
-			s.o.Logger.Warn("a page cannot be handed on", "sink", s.o.Name, "url", d.URL, "error", err)
+		case OfPage(err) && ctx.Err() == nil: // it counts as ended, like a page without text
+			lost[d.URL] = err
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		}
 		batch = append(batch, d)
 		bytes += len(d.Text) + len(d.Diff)
 	}
-	return batch, nil
+	return batch, lost, nil
 }
 
-// ofPage reports whether an error concerns one page and would recur: damage, an invalid coding, a version that is no
-// longer kept.
-func ofPage(err error) bool {
+// OfPage reports whether an error of a Reader concerns one page and would recur: damage, an invalid coding, a version
+// that is no longer kept.
+func OfPage(err error) bool {
 	return store.IsDamage(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, errContent) && !errors.Is(err, stored.ErrNotNow)
 }
 

@@ -694,6 +694,48 @@ func TestCaptureOutOfReach(t *testing.T) {
 	}
 }
 
+// TestLostCapture holds that a page whose capture is lost costs no other page its place, that it is warned of once with
+// what to do, and that its next version is put.
+func TestLostCapture(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	target := &failing{taken: map[string]sink.Document{}, meanwhile: func() {}}
+	o := options(w, vfs.NewMem(), target)
+	warned := make(warnings, 100)
+	o.Logger = slog.New(slog.NewTextHandler(warned, nil))
+	s, err := sink.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := crawled.URL(0, 1)
+	w.Lose(lost)
+	if err := s.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for page := range 3 {
+		if d := target.taken[crawled.URL(0, page)]; d.Deleted != (page == 1) {
+			t.Errorf("page %d: %+v", page, d)
+		}
+	}
+	var of []string
+	for len(warned) > 0 {
+		if said := <-warned; strings.Contains(said, lost) {
+			of = append(of, said)
+		}
+	}
+	if len(of) != 1 || !strings.Contains(of[0], "input/output error") || !strings.Contains(of[0], "freshet verify --repair") {
+		t.Errorf("it warns: %q", of)
+	}
+	delete(target.taken, lost)
+	w.Set(lost, "a zebra")
+	w.Visit(lost)
+	if err := s.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := target.taken[lost]; d.Text == "" {
+		t.Errorf("its next version: %+v", d)
+	}
+}
+
 // groups is a cluster's log.
 type groups []store.Group
 

@@ -5,12 +5,14 @@ package crawled
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -32,6 +34,7 @@ type Web struct {
 	mu    sync.Mutex
 	pages map[string]string // URL → text; absent: 404
 	fault error             // of reading a capture; nil: none
+	lost  store.Pointer     // a capture that cannot be read
 }
 
 // New starts a crawl of that many sites, each with that many pages, and waits until every page is stored. The crawl
@@ -121,6 +124,23 @@ func (w *Web) Fail(err error) {
 	w.fault = err
 }
 
+// Lose makes the capture of a page's last version unreadable for good.
+func (w *Web) Lose(at string) {
+	w.t.Helper()
+	u := parse(w.t, at)
+	page, fp, err := w.Store().PageOf(u)
+	var v store.Version
+	if err == nil {
+		v, err = w.Store().Version(w.Store().Home(u.Site()), fp, page.Versions)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = v.Capture
+}
+
 // captures are the files of a crawl's captures.
 type captures struct{ *Web }
 
@@ -128,10 +148,13 @@ type captures struct{ *Web }
 func (c captures) MaybeError(op errorfs.Op) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fault != nil && op.Kind == errorfs.OpFileReadAt && strings.Contains(op.Path, ".warc.gz") {
-		return c.fault
+	if op.Kind != errorfs.OpFileReadAt || !strings.Contains(op.Path, ".warc.gz") {
+		return nil
 	}
-	return nil
+	if !c.lost.IsZero() && op.Offset == c.lost.Offset && strings.Contains(op.Path, c.lost.File) {
+		return &fs.PathError{Op: "read", Path: op.Path, Err: syscall.EIO}
+	}
+	return c.fault
 }
 
 // String implements errorfs.Injector.
