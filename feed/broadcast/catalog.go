@@ -3,6 +3,7 @@ package broadcast
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ type known struct {
 	fp     weburl.Fingerprint
 	record uint64 // of its last change
 	ended  bool   // it has nothing to send
+	lost   bool   // its body is damaged or gone, and that was logged
 }
 
 // run is a chunk: pages of one site, up to the chunk's bytes. Its list of pages never changes.
@@ -42,6 +44,7 @@ type run struct {
 // bytes a page. New pages of a site that come at once form chunks together.
 type catalog struct {
 	store      *store.Store
+	logger     *slog.Logger
 	chunkBytes int
 	places     map[pageKey]place
 	runs       []run
@@ -49,8 +52,8 @@ type catalog struct {
 	domains    map[string][]weburl.Site // by registrable domain
 }
 
-func newCatalog(s *store.Store, chunkBytes int) *catalog {
-	return &catalog{store: s, chunkBytes: chunkBytes, places: map[pageKey]place{}, sites: map[weburl.Site][]int{}, domains: map[string][]weburl.Site{}}
+func newCatalog(s *store.Store, logger *slog.Logger, chunkBytes int) *catalog {
+	return &catalog{store: s, logger: logger, chunkBytes: chunkBytes, places: map[pageKey]place{}, sites: map[weburl.Site][]int{}, domains: map[string][]weburl.Site{}}
 }
 
 // add adds an empty chunk of a site.
@@ -110,7 +113,7 @@ func (c *catalog) update(e feed.Entry) (at place, ok bool) {
 	at, ok = c.places[pageKey{e.Partition, e.Fingerprint}]
 	if ok {
 		page := &c.runs[at.chunk].pages[at.page]
-		page.record, page.ended = e.Record, e.Kind.Ended()
+		page.record, page.ended, page.lost = e.Record, e.Kind.Ended(), false
 	}
 	return at, ok
 }
@@ -131,7 +134,7 @@ func (c *catalog) form(entries []feed.Entry) (chunks []scheduler.Chunk) {
 		number := len(c.runs) - 1
 		to, chunk := &c.runs[number], &chunks[last]
 		c.places[pageKey{e.Partition, e.Fingerprint}] = place{int32(number), uint8(len(to.pages))}
-		to.pages = append(to.pages, known{e.Fingerprint, e.Record, e.Kind.Ended()})
+		to.pages = append(to.pages, known{fp: e.Fingerprint, record: e.Record, ended: e.Kind.Ended()})
 		chunk.Pages, chunk.Bytes, chunk.Sizes = chunk.Pages+1, chunk.Bytes+float64(size), append(chunk.Sizes, size)
 	}
 	for i := range chunks {
@@ -161,11 +164,11 @@ func (c *catalog) wanted(number int, interest *Interest) (pages uint64) {
 func (c *catalog) load(number int, pages uint64) (*Chunk, error) {
 	r := &c.runs[number]
 	chunk := &Chunk{Number: number, Site: string(r.site)}
-	for i, page := range r.pages {
+	for i := range r.pages {
 		if pages&(1<<i) == 0 {
 			continue
 		}
-		current, err := c.current(r.p, page.fp)
+		current, err := c.current(r.p, &r.pages[i])
 		if err != nil {
 			return nil, err
 		}
@@ -178,10 +181,10 @@ func (c *catalog) load(number int, pages uint64) (*Chunk, error) {
 var errUnread = errors.New("broadcast: a page cannot be read now")
 
 // current reads a page's current version. A body that is not kept, too long or lost is withheld.
-func (c *catalog) current(p weburl.Partition, fp weburl.Fingerprint) (page Page, err error) {
-	row, err := c.store.Page(p, fp)
+func (c *catalog) current(p weburl.Partition, its *known) (page Page, err error) {
+	row, err := c.store.Page(p, its.fp)
 	if err != nil {
-		return page, fmt.Errorf("broadcast: page %s of partition %d: %w", fp, p, err)
+		return page, fmt.Errorf("broadcast: page %s of partition %d: %w", its.fp, p, err)
 	}
 	page = Page{URL: row.URL.String(), Version: row.Versions, At: row.LastChanged, MovedTo: row.MovedTo.String()}
 	if row.State != store.StateLive {
@@ -189,12 +192,16 @@ func (c *catalog) current(p weburl.Partition, fp weburl.Fingerprint) (page Page,
 		return page, nil
 	}
 	page.Kind = "withheld"
-	version, err := c.store.Version(p, fp, row.Versions)
+	version, err := c.store.Version(p, its.fp, row.Versions)
 	if err != nil || version.Capture.IsZero() || version.Size > maxBody {
 		return page, nil
 	}
 	body, err := c.store.VersionBody(row.URL, &version)
 	if store.IsLost(err) {
+		if !its.lost {
+			its.lost = true
+			c.logger.Warn("the feed withholds a page: freshet verify --repair has what is damaged or lost fetched again", "url", page.URL, "error", err)
+		}
 		return page, nil
 	}
 	if err != nil {

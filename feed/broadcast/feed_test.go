@@ -647,6 +647,45 @@ func TestCaptureOutOfReach(t *testing.T) {
 	}
 }
 
+// TestLostCapture holds that a page whose capture is lost costs no mirror its other pages, that it is warned of once with
+// what to do, and that its next version comes.
+func TestLostCapture(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	lost := crawled.URL(0, 1)
+	w.Lose(lost)
+	warned := make(lines, 100)
+	_, address := serveFeed(t, w, broadcast.Options{Logger: slog.New(slog.NewTextHandler(warned, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	for range 2 {
+		came := map[string]string{}
+		client, err := mirror.New(mirror.Options{Addresses: []string{address}, Dir: t.TempDir(), Once: true, OnChange: func(c mirror.Change) error {
+			came[c.URL] = c.Kind
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(client.Run(t.Context()), client.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []string{crawled.URL(0, 0), crawled.URL(0, 2)} {
+			if came[at] != "new" {
+				t.Errorf("%s is %q", at, came[at])
+			}
+		}
+	}
+	if len(warned) != 1 {
+		t.Fatalf("%d warnings, want one", len(warned))
+	}
+	if said := <-warned; !strings.Contains(said, lost) || !strings.Contains(said, "input/output error") || !strings.Contains(said, "freshet verify --repair") {
+		t.Errorf("it warns: %s", said)
+	}
+	w.Set(lost, "a zebra")
+	w.Visit(lost)
+	s := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir()})
+	s.awaitEqual(w)
+	s.stop()
+}
+
 // lines are the lines of a log.
 type lines chan string
 

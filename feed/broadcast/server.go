@@ -131,7 +131,7 @@ func NewServer(o Options) (*Server, error) {
 	}
 	return &Server{
 		o: o, demand: scheduler.NewDemand(policy, scheduler.Options{Copies: o.Transport.Copies()}), started: o.Clock.Now(),
-		catalog:  newCatalog(o.Store, o.ChunkBytes),
+		catalog:  newCatalog(o.Store, o.Logger, o.ChunkBytes),
 		audience: newAudience(), asks: make(chan func()), done: make(chan struct{}),
 	}, nil
 }
