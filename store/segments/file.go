@@ -32,10 +32,14 @@ func (s *Segments) open(segment Segment) *file {
 	return &file{s: s, segment: segment, sum: sha256.New(), in: objects.Reader(s.ctx, s.options.Store, objectName(segment.Name), segment.Bytes)}
 }
 
-// fault distinguishes a lost or cut object from a store that does not answer.
+// fault distinguishes a lost or cut object from a store that does not answer, or has nothing at all: its disk is not
+// mounted.
 func (f *file) fault(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if err := f.s.checkMarker(f.s.ctx, f.s.Identity().Directory); err != nil {
+			return err
+		}
 		return fmt.Errorf("%w: %s has no %s any more", warc.ErrCorrupt, f.s.options.Store, objectName(f.segment.Name))
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: %w", warc.ErrCorrupt, err)

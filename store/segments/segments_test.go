@@ -404,6 +404,43 @@ func TestDamage(t *testing.T) {
 	})
 }
 
+// TestNotMounted holds that a missing object is lost if the store has the others' marker. If the store has nothing, as
+// when its disk is not mounted, no page is lost.
+func TestNotMounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &setting{disk: vfs.NewMem()}
+		o := w.options(true)
+		s := open(t, "data", o)
+		crawl(t, s, 0)
+		synctest.Wait()
+		u := storetest.Parse(t, "http://good.test/0")
+		page, fp, err := s.PageOf(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version, err := s.Version(storetest.Home(u), fp, page.Versions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.disk.RemoveAll("data/cache"), w.disk.Remove("bucket/warc/"+version.Capture.File)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.VersionBody(u, &version); !store.IsLost(err) {
+			t.Errorf("one object is gone: %v", err)
+		}
+		if err := w.disk.Rename("bucket", "elsewhere"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.VersionBody(u, &version); err == nil || store.IsLost(err) {
+			t.Errorf("the store has nothing: %v", err)
+		}
+		if err := w.disk.Rename("elsewhere", "bucket"); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+	})
+}
+
 func read(disk vfs.FS, path string) ([]byte, error) {
 	f, err := disk.Open(path)
 	if err != nil {
