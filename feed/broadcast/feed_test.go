@@ -647,8 +647,8 @@ func TestCaptureOutOfReach(t *testing.T) {
 	}
 }
 
-// TestLostCapture holds that a page whose capture is lost costs no mirror its other pages, that it is warned of once with
-// what to do, and that its next version comes.
+// TestLostCapture holds that a page whose capture is lost costs no mirror its other pages, that it is warned of once
+// with what to do, and that its next version comes.
 func TestLostCapture(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	lost := crawled.URL(0, 1)

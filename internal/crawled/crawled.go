@@ -124,7 +124,7 @@ func (w *Web) Fail(err error) {
 	w.fault = err
 }
 
-// Lose makes the capture of a page's last version unreadable for good.
+// Lose makes the capture of a page's last version permanently unreadable.
 func (w *Web) Lose(at string) {
 	w.t.Helper()
 	u := parse(w.t, at)
