@@ -141,7 +141,7 @@ func (r *repair) pages(have map[weburl.Fingerprint]*found) (map[weburl.Fingerpri
 	}
 	for _, fp := range sortedKeys(have) {
 		if pages[fp] == nil && !have[fp].url.IsZero() && r.Home(have[fp].url.Site()) == r.p {
-			pages[fp] = madeOf(have[fp])
+			pages[fp] = madeOf(fp, have[fp])
 			r.say(have[fp].url.String(), "its row was missing and is rebuilt from its captures")
 		}
 	}
@@ -170,18 +170,25 @@ func sortedKeys[V any](m map[weburl.Fingerprint]V) []weburl.Fingerprint {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// madeOf returns a row of what a page's visits and versions tell.
-func madeOf(h *found) *store.Page {
+// madeOf returns a row of what a page's visits and versions tell. The rest is lost: the page waits for a visit, which
+// counts as a change.
+func madeOf(fp weburl.Fingerprint, h *found) *store.Page {
 	page := &store.Page{URL: h.url, Visited: h.last[ofVisits] > 0, FirstSeen: h.visit.At}
 	if h.last[ofVersions] > 0 {
 		v := &h.version
 		page.State, page.FirstSeen, page.LastChanged = store.StateLive, v.At, v.At
-		page.ContentType, page.Size, page.BodyDigest, page.TextDigest = v.ContentType, v.Size, v.BodyDigest, v.TextDigest
+		page.ContentType, page.Size, page.SiteSignals, page.PageSignals = v.ContentType, v.Size, v.SiteSignals, v.PageSignals
 	}
 	if page.Visited {
 		page.LastFetched, page.Outcome, page.Status = h.visit.At, h.visit.Outcome, h.visit.Status
 	}
+	waits(fp, page)
 	return page
+}
+
+// waits puts a page into the due queue.
+func waits(fp weburl.Fingerprint, page *store.Page) {
+	page.Queue, page.Key = store.DueQueue, store.Key{Order: uint64(max(0, page.LastFetched)), Arrival: uint64(fp)}
 }
 
 // page makes a row agree with its history, and stores it. A page whose body is lost forgets its
@@ -209,7 +216,7 @@ func (r *repair) page(fp weburl.Fingerprint, page *store.Page, h *found) error {
 		again = true
 	}
 	if page.Queue == store.NoQueue && (again || page.State == store.StatePending) { // what nothing has decided of waits
-		page.Queue, page.Key = store.DueQueue, store.Key{Order: uint64(max(0, page.LastFetched)), Arrival: uint64(fp)}
+		waits(fp, page)
 	}
 	if first := page.FirstVisit(); page.State != store.StatePurged && h.first[ofVisits] > first {
 		if err := r.fillVisits(fp, first, h.first[ofVisits]-1); err != nil {

@@ -48,7 +48,8 @@ func (r *repair) queues(pages map[weburl.Fingerprint]*store.Page) error {
 	return nil
 }
 
-// changes makes the change log agree with the rows.
+// changes makes the change log agree with the rows. A row that was rebuilt gets back its entry, and the state that the
+// entry tells of. An entry that is lost is made again of the row.
 func (r *repair) changes(pages map[weburl.Fingerprint]*store.Page) error {
 	there := map[weburl.Fingerprint]bool{}
 	from, to := r.Keys.KindSpan(r.p, format.KeyChange)
@@ -58,7 +59,14 @@ func (r *repair) changes(pages map[weburl.Fingerprint]*store.Page) error {
 		if err != nil || format.DecodeValue(value, &change) != nil {
 			return nil
 		}
-		if page := pages[change.Fingerprint]; page != nil && page.LastChange == n {
+		page := pages[change.Fingerprint]
+		if page != nil && page.LastChange == 0 && page.Versions > 0 && change.Kind != store.ChangePurged {
+			page.LastChange, page.State, page.MovedTo = n, stateAfter(change.Kind), change.MovedTo
+			if err := r.set(r.Keys.AppendPage(nil, r.p, format.KeyPage, change.Fingerprint), page); err != nil {
+				return err
+			}
+		}
+		if page != nil && page.LastChange == n {
 			there[change.Fingerprint] = true
 			return nil
 		}
@@ -72,13 +80,33 @@ func (r *repair) changes(pages map[weburl.Fingerprint]*store.Page) error {
 		if page.LastChange == 0 || there[fp] {
 			continue
 		}
-		r.say(page.URL.String(), "its change %d is lost", page.LastChange)
-		page.LastChange = 0
-		if err := r.set(r.Keys.AppendPage(nil, r.p, format.KeyPage, fp), page); err != nil {
+		r.say(page.URL.String(), "its change %d is lost: it is noted again", page.LastChange)
+		change := store.Change{Kind: store.ChangeChanged, Fingerprint: fp, URL: page.URL, At: page.LastFetched, Version: page.Versions, MovedTo: page.MovedTo}
+		for kind := store.ChangeMoved; kind <= store.ChangePurged; kind++ {
+			if stateAfter(kind) == page.State {
+				change.Kind = kind
+			}
+		}
+		if err := r.set(r.Keys.AppendNumber(nil, r.p, format.KeyChange, page.LastChange), &change); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// stateAfter returns the state of a page after a change.
+func stateAfter(kind store.ChangeKind) store.State {
+	switch kind {
+	case store.ChangeMoved:
+		return store.StateMoved
+	case store.ChangeGone:
+		return store.StateGone
+	case store.ChangeWithdrawn:
+		return store.StateWithdrawn
+	case store.ChangePurged:
+		return store.StatePurged
+	}
+	return store.StateLive
 }
 
 // totals makes the numbers of sites and of the partition what the rows make them, and the records follow

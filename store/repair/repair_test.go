@@ -14,6 +14,7 @@ import (
 	"freshet/store/internal/format"
 	"freshet/store/internal/storetest"
 	"freshet/store/repair"
+	"freshet/weburl"
 )
 
 // damaged returns the disk of a damaged directory. Its first WARC file has a changed byte in the middle of a capture.
@@ -107,4 +108,66 @@ func TestRepairCrash(t *testing.T) {
 			t.Fatalf("after cut %d, before %s", i, cut.Before)
 		}
 	}
+}
+
+// TestRepairOfRow holds that a page whose row is rebuilt from its captures is not served if it was withdrawn, says as
+// before which uses of it are disallowed, is visited again, and is in the change log, also if its entry was lost too.
+func TestRepairOfRow(t *testing.T) {
+	disk := vfs.NewMem()
+	s := storetest.Open(t, storetest.Options(disk))
+	keys, b := s.Inside().Keys, s.Inside().DB.NewBatch()
+	states := map[string]store.State{"row": store.StateLive, "both": store.StateLive, "entry": store.StateLive, "withdrawn": store.StateWithdrawn}
+	page := func(name string) (weburl.URL, store.Page) {
+		u := storetest.Parse(t, "http://site.test/"+name)
+		row, _, err := s.PageOf(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u, row
+	}
+	for name := range states {
+		f := storetest.Answer(t, storetest.Parse(t, "http://site.test/"+name), 1, name)
+		f.Record.(*store.Fetched).SiteSignals, f.Record.(*store.Fetched).PageSignals = "of the site", "of the page"
+		storetest.Commit(t, s, f)
+		u, _ := page(name)
+		p := storetest.Home(u)
+		if name == "withdrawn" {
+			if _, err := s.Apply(&store.Withdrawn{Partition: p, Fingerprint: u.Fingerprint(), At: storetest.At(2), Reason: "robots"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var err error
+		if name != "entry" {
+			err = b.Delete(keys.AppendPage(nil, p, format.KeyPage, u.Fingerprint()), nil)
+		}
+		if _, row := page(name); name == "entry" || name == "both" {
+			err = errors.Join(err, b.Delete(keys.AppendNumber(nil, p, format.KeyChange, row.LastChange), nil))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(b.Commit(pebble.Sync), repair.Repair(t.Context(), s, false, func(store.Problem) {}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = storetest.Open(t, storetest.Options(disk))
+	storetest.Verify(t, s)
+	var home weburl.Partition
+	for name, want := range states {
+		u, row := page(name)
+		if home = storetest.Home(u); row.State != want || row.SiteSignals != "of the site" || row.PageSignals != "of the page" {
+			t.Errorf("%s: %v with signals %q and %q: want %v", name, row.State, row.SiteSignals, row.PageSignals, want)
+		}
+		if name != "entry" && row.Queue != store.DueQueue {
+			t.Errorf("%s: in the %v queue: want it due", name, row.Queue)
+		}
+		if name == "both" {
+			storetest.Commit(t, s, storetest.Answer(t, u, 3, name))
+		}
+	}
+	changes, err := s.Changes(home, 0, 9)
+	if err != nil || len(changes) != len(states) {
+		t.Errorf("%d pages in the change log, %v: want %d", len(changes), err, len(states))
+	}
+	storetest.Verify(t, s)
 }
