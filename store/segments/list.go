@@ -131,6 +131,7 @@ func (l *list) note(s Segment, as state) (err error) {
 		err = f.Sync()
 	}
 	if err != nil {
+		l.torn = true // the next line would be joined to a part of this one
 		return fmt.Errorf("segments: %s: %w", l.path, err)
 	}
 	l.take(one)
