@@ -14,7 +14,7 @@ type batch struct {
 	found  []store.Record
 	open   map[moment]*store.Discovered // records of found that take more pages
 	visits []store.Fetch
-	bytes  int // of captures
+	bytes  int // of captures and links
 }
 
 // A moment is what the pages of one Discovered record have in common.
@@ -23,7 +23,7 @@ type moment struct {
 	at        int64
 }
 
-// A batch is written when it has this many pages, or this many bytes of captures.
+// A batch is written when it has this many pages, or this many bytes of captures and links.
 const (
 	mostPages = 2048
 	mostBytes = 4 << 20
@@ -55,6 +55,7 @@ func (b *batch) add(p weburl.Partition, at time.Time, page store.NewPage) {
 // visit adds a visit.
 func (b *batch) visit(f store.Fetch, u weburl.URL) {
 	b.visits = append(b.visits, f)
+	b.bytes += len(f.Record.(*store.Fetched).Links)
 	for _, member := range f.Members {
 		b.bytes += len(member)
 	}

@@ -5,6 +5,7 @@ package importer
 import (
 	"bytes"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ const maxBody = 16 << 20
 // Sighting is what a list or an index of another program says about a page.
 type Sighting struct {
 	URL         weburl.URL
-	At          time.Time // when it was seen; zero: never
+	At          time.Time // when it was seen; zero, or a time that cannot be stored: never
 	Status      int
 	ContentType string
 	Digest      store.BodyDigest // zero: the content is not known
@@ -56,6 +57,9 @@ func (i *Importer) Sight(s Sighting) error {
 	if err := i.before(s.URL); err != nil {
 		return err
 	}
+	if !dated(s.At) {
+		s.At = time.Time{}
+	}
 	if s.At.IsZero() || s.Digest == (store.BodyDigest{}) {
 		i.batch.add(i.store.Home(s.URL.Site()), s.At, store.NewPage{URL: s.URL, Seed: true, Cash: s.Weight})
 		i.Pages++
@@ -66,6 +70,11 @@ func (i *Importer) Sight(s Sighting) error {
 		Outcome: store.OutcomeOf(s.Status), Status: s.Status,
 		ContentType: s.ContentType, BodyDigest: s.Digest, Reason: "imported", RetryAt: at + 1}}, s.URL)
 	return nil
+}
+
+// dated reports whether a time can be stored. It can if it is after 1970 and before 2262.
+func dated(at time.Time) bool {
+	return at.After(time.Unix(0, 0)) && at.Before(time.Unix(0, math.MaxInt64))
 }
 
 // WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits of stored
@@ -121,7 +130,7 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 		return skip("no http or https URL")
 	case record.Length > warc.MaxBlock:
 		return skip("too long")
-	case record.Date.IsZero():
+	case !dated(record.Date):
 		return skip("no date")
 	}
 	if err := i.before(u); err != nil {

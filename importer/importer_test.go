@@ -94,3 +94,44 @@ func TestBatches(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSuchDate imports a page that was seen at a time that no count of nanoseconds since 1970 has. Its date is unknown.
+func TestNoSuchDate(t *testing.T) {
+	s := open(t, vfs.NewMem())
+	i := New(s)
+	for _, year := range []int{1, 1960, 2400, 9999} {
+		u, err := weburl.Parse(fmt.Sprintf("http://site.test/%d", year))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = i.Sight(Sighting{URL: u, At: time.Date(year, 12, 31, 23, 59, 59, 0, time.UTC), Status: 200, Digest: store.BodyDigest{1}})
+		if err == nil {
+			err = i.Flush()
+		}
+		page, _, missing := s.PageOf(u)
+		if err != nil || missing != nil || page.FirstSeen != 0 || page.LastFetched != 0 || page.State != store.StatePending {
+			t.Errorf("%d: first seen %d, last fetched %d, %v, %v, %v", year, page.FirstSeen, page.LastFetched, page.State, err, missing)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBatchOfLinks holds that a batch is full when its pages have many links, however small their captures are.
+func TestBatchOfLinks(t *testing.T) {
+	b := newBatch()
+	for n := range mostBytes / (1 << 20) {
+		if b.full() {
+			t.Fatalf("full with %d pages", n)
+		}
+		u, err := weburl.Parse(fmt.Sprintf("http://site.test/%d", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.visit(store.Fetch{Record: &store.Fetched{URL: u, Links: make([]byte, 1<<20)}}, u)
+	}
+	if !b.full() {
+		t.Error("a batch with 4 MiB of links is not full")
+	}
+}

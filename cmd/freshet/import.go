@@ -229,7 +229,7 @@ func (i importing) lines(name string, text io.Reader, take func(line string) err
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, table.MaxRow)
 	n := 0
-	for lines.Scan() {
+	for lines.Scan() && lines.Err() == nil { // with an error, what is left is a part of a line
 		n++
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || line[0] == '#' {
