@@ -70,8 +70,8 @@ func uploadFiles(ctx context.Context, fsys vfs.FS, files []string, address strin
 	}
 	defer store.Close()
 	for _, file := range files {
-		name := filepath.Base(file)
-		if served != nil || strings.HasSuffix(name, ".open") {
+		name := nameOfCopy(file)
+		if served != nil || isOpen(file) {
 			err = spool(func(w io.Writer) error { return copyServed(w, fsys, file, served) }, func(f *os.File, size int64) error {
 				_, err := store.Put(ctx, name, f, size)
 				return err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"freshet/dashboard/units"
 	"freshet/objects"
 	"freshet/store"
+	"freshet/store/retain"
 	"freshet/store/transfer"
 	"freshet/store/warc"
 	"freshet/weburl"
@@ -221,10 +223,12 @@ func writeCDXJ(w io.Writer, fsys vfs.FS, files []string, served func(target stri
 }
 
 // servedOf returns a function that reports whether captures of a target may be exported. Those of withdrawn pages may
-// not. It returns nil if all may: no page is withdrawn, or all is set.
+// not, unless all is set. What was taken down may never, but its bytes are there until the purge is finished. It returns
+// nil if all captures may be exported.
 func servedOf(s *store.Store, all bool) (func(target string) (bool, error), error) {
-	total, err := s.Total()
-	if err != nil || all || total.States[store.StateWithdrawn] == 0 {
+	total, err1 := s.Total()
+	purging, err2 := retain.Unfinished(s)
+	if err := errors.Join(err1, err2); err != nil || !purging && (all || total.States[store.StateWithdrawn] == 0) {
 		return nil, err
 	}
 	return func(target string) (bool, error) {
@@ -232,11 +236,15 @@ func servedOf(s *store.Store, all bool) (func(target string) (bool, error), erro
 		if err != nil {
 			return true, nil // not the URL of a page
 		}
+		site, err := s.Site(u.Site())
+		if err != nil && !errors.Is(err, store.ErrNotFound) || site.Purged {
+			return false, err
+		}
 		row, _, err := s.PageOf(u)
 		if errors.Is(err, store.ErrNotFound) {
 			return true, nil
 		}
-		return row.State != store.StateWithdrawn, err
+		return row.State != store.StatePurged && (all || row.State != store.StateWithdrawn), err
 	}, nil
 }
 
@@ -257,13 +265,20 @@ func sizeBehind(size *int64) string {
 	return ", " + units.Bytes(*size)
 }
 
-// copyServed copies the records of a WARC file that served accepts. If served is nil it copies all.
+// copyServed copies the records of a WARC file that served accepts (nil: all). Of a file that a crash left open, it
+// copies the whole ones.
 func copyServed(w io.Writer, fsys vfs.FS, file string, served func(target string) (bool, error)) error {
-	if served == nil {
+	if served == nil && !isOpen(file) {
 		return appendFile(w, fsys, file)
 	}
 	return warc.Copy(w, fsys, file, served)
 }
+
+// isOpen reports whether a WARC file was not closed.
+func isOpen(file string) bool { return strings.HasSuffix(file, ".open") }
+
+// nameOfCopy returns the name of a WARC file's copy.
+func nameOfCopy(file string) string { return strings.TrimSuffix(filepath.Base(file), ".open") }
 
 // copyFiles copies the records of WARC files that served accepts (nil: all) into dir, and returns the paths of the
 // copies. If served is nil it skips files that exist in dir with the same size.
@@ -272,31 +287,20 @@ func copyFiles(fsys vfs.FS, files []string, dir string, served func(target strin
 		return nil, err
 	}
 	for _, file := range files {
-		target := filepath.Join(dir, filepath.Base(file))
+		target := filepath.Join(dir, nameOfCopy(file))
 		copies = append(copies, target)
-		if served != nil {
-			err := command.WriteFile(target, func(w io.Writer) error { return warc.Copy(w, fsys, file, served) })
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
 		from, err := fsys.Stat(file)
 		if err != nil {
 			return nil, err
 		}
-		if to, err := os.Stat(target); err == nil && to.Size() == from.Size() {
+		if to, err := os.Stat(target); served == nil && err == nil && to.Size() == from.Size() {
 			continue
 		}
-		if err := copyFile(fsys, file, target); err != nil {
+		if err := command.WriteFile(target, func(w io.Writer) error { return copyServed(w, fsys, file, served) }); err != nil {
 			return nil, err
 		}
 	}
 	return copies, nil
-}
-
-func copyFile(fsys vfs.FS, from, to string) error {
-	return command.WriteFile(to, func(w io.Writer) error { return appendFile(w, fsys, from) })
 }
 
 // appendFile writes a file's bytes.

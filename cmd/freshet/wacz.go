@@ -50,7 +50,7 @@ func writeWACZ(w io.Writer, s *store.Store, files []string, served func(target s
 	z := &wacz{zip: zip.NewWriter(w)}
 	for _, file := range files {
 		// Stored uncompressed, a file of compressed records can be read from the middle.
-		err := z.add("archive/"+filepath.Base(file), zip.Store, func(w io.Writer) error { return appendFile(w, s.FS(), file) })
+		err := z.add("archive/"+nameOfCopy(file), zip.Store, func(w io.Writer) error { return copyServed(w, s.FS(), file, nil) })
 		if err != nil {
 			return err
 		}

@@ -74,6 +74,12 @@ func FinishPurges(ctx context.Context, s *store.Store) (report PurgeReport, err 
 	return report, nil
 }
 
+// Unfinished reports whether bytes of what was taken down may be on disk, so that FinishPurges has work to do.
+func Unfinished(s *store.Store) (bool, error) {
+	all, err := s.Inside().Begun()
+	return len(all) > 0, err
+}
+
 // partitionsOf returns where the targets of purges are.
 func (s directory) partitionsOf(all []store.Purging) (places []weburl.Partition) {
 	for i := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Copy copies the records of the WARC file at path to w, unchanged, if keep accepts their target or if they have
-// none. From an open file it copies only whole records. The errors are those of keep and of reading, and an *Error
+// Copy copies the records of the WARC file at path to w, unchanged, if keep accepts their target (nil: all) or if they
+// have none. From an open file it copies only whole records. The errors are those of keep and of reading, and an *Error
 // with ErrCorrupt for a record that shares its gzip member with others. It reads the file once and the copied parts
 // again. Memory is one record's header.
 func Copy(w io.Writer, fs vfs.FS, path string, keep func(target string) (bool, error)) (err error) {
@@ -48,7 +48,7 @@ func nextKept(r *Reader, keep func(target string) (bool, error)) (at, length int
 		return 0, 0, false, err
 	}
 	kept = true
-	if record.TargetURI != "" {
+	if keep != nil && record.TargetURI != "" {
 		if kept, err = keep(record.TargetURI); err != nil {
 			return 0, 0, false, err
 		}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/klauspost/compress/gzip"
+
+	"freshet/internal/remains"
+	"freshet/store"
+	"freshet/store/warc"
+	"freshet/weburl"
+)
+
+// putPages makes a data directory with pages of http://site.test, each with its name as its text.
+func putPages(t *testing.T, data string, names ...string) {
+	t.Helper()
+	var text bytes.Buffer
+	for i, name := range names {
+		block := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>%s", name)
+		fmt.Fprintf(&text, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-%012d>\r\n"+
+			"WARC-Date: 2026-01-01T00:00:%02dZ\r\nWARC-Target-URI: http://site.test/%s\r\nContent-Type: application/http;msgtype=response\r\n"+
+			"Content-Length: %d\r\n\r\n%s\r\n\r\n", i+1, i, name, len(block), block)
+	}
+	put(t, data+".warc", text.String())
+	freshet(t, 0, "import", "--data", data, data+".warc")
+}
+
+// TestExportAfterKill exports a directory whose last WARC file a crash left open, with a torn record at its end. The
+// copies and the archive can be read to their end, under the names that their indexes have.
+func TestExportAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	putPages(t, file("data"), "a", "b")
+	files, err := filepath.Glob(file("data/warc/*.warc.gz"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	whole := read(t, files[0])
+	put(t, files[0]+".open", whole+whole[:40])
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Base(files[0])
+	freshet(t, 0, "export", "--data", file("data"), "--warc", file("copies"), "--cdxj", file("index"), "--wacz", file("site.wacz"))
+	if copied := read(t, file("copies/"+name)); copied != whole {
+		t.Errorf("the copy has %d bytes: want the %d of whole records", len(copied), len(whole))
+	}
+	if index := read(t, file("index")); strings.Count(index, name) != 2 {
+		t.Errorf("the index is %s", index)
+	}
+	archive, err := zip.OpenReader(file("site.wacz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	in, err := archive.Open("archive/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := warc.NewReader(in, name); ; {
+		if _, err := r.Next(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestExportOfUnfinishedPurge exports a directory in which a crash interrupted a purge. No export has what was taken
+// down, whatever it is asked for.
+func TestExportOfUnfinishedPurge(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	putPages(t, file("data"), takenDown, "b")
+	s, err := store.Open(file("data"), store.Options{Crawl: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := weburl.Parse("http://site.test/" + takenDown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.BeginPurge(time.Unix(1, 0), store.Target{URL: u}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, more := range [][]string{nil, {"--withdrawn"}} {
+		out := fmt.Sprintf("out%d/", i)
+		freshet(t, 0, slices.Concat([]string{"export", "--data", file("data"), "--warc", file(out), "--cdxj", file(out + "index"), "--wacz", file(out + "wacz")}, more)...)
+		if found, err := remains.Find(vfs.Default, file(out), takenDown); err != nil || len(found) > 0 {
+			t.Errorf("%q: what was taken down is in %q, %v", more, found, err)
+		}
+		if index := read(t, file(out+"index")); !strings.Contains(index, "http://site.test/b") {
+			t.Errorf("%q: the index is %q", more, index)
+		}
+	}
+}
+
+// TestImportCutOff imports a compressed list that was cut off. The last line, which is not whole, is no page.
+func TestImportCutOff(t *testing.T) {
+	dir := t.TempDir()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	for i := range 20_000 {
+		fmt.Fprintf(w, "http://site.test/%x/%08d\n", i*i, i)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "urls.gz"), string(packed.Bytes()[:packed.Len()/2]))
+	data := filepath.Join(dir, "data")
+	_, said := freshet(t, 1, "import", "--data", data, filepath.Join(dir, "urls.gz"))
+	if !strings.Contains(said, "unexpected EOF") {
+		t.Errorf("the import says %q", said)
+	}
+	pages, _ := freshet(t, 0, "pages", "--data", data, "--state", "pending")
+	found := 0
+	for url := range strings.FieldsSeq(pages) {
+		if !strings.HasPrefix(url, "http://site.test/") {
+			continue
+		}
+		found++
+		if _, number, _ := strings.Cut(strings.TrimPrefix(url, "http://site.test/"), "/"); len(number) != 8 {
+			t.Errorf("%s was in no line", url)
+		}
+	}
+	if found < 1000 {
+		t.Errorf("%d pages: want those of the whole lines", found)
+	}
+}
