@@ -95,7 +95,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestNoSuchDate imports a page that was seen at a time that no count of nanoseconds since 1970 has. Its date is unknown.
+// TestNoSuchDate imports pages with dates that no count of nanoseconds since 1970 has. When they were seen is unknown.
 func TestNoSuchDate(t *testing.T) {
 	s := open(t, vfs.NewMem())
 	i := New(s)
