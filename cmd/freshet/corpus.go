@@ -158,7 +158,7 @@ func joinSame(pages []compared, signatures []text.Signature) {
 	}
 }
 
-// signature returns the signature of a page's last version, or zero if it has no text.
+// signature returns the signature of a page's last version, or zero if it has no text or is lost.
 func (c *corpus) signature(ctx context.Context, home weburl.Partition, row store.PageAt) (sig text.Signature, err error) {
 	v, err := c.store.Version(home, row.Fingerprint, row.Versions)
 	if err != nil {
@@ -168,7 +168,7 @@ func (c *corpus) signature(ctx context.Context, home weburl.Partition, row store
 		sig, err = texts.Signature(ctx, row.URL, &v)
 		return err
 	})
-	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) {
+	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) || store.IsLost(err) {
 		err = nil
 	}
 	return sig, err

@@ -140,11 +140,15 @@ func exportCommand() *cobra.Command {
 			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), func(w io.Writer) error { return said.write(cmd.Context(), w, file.name, file.markdown) }); err != nil {
 				return err
 			}
-			fact := exported{Form: file.form, Path: file.name, Size: sizeIfHere(file.name), Pages: &said.pages, Disallowed: &said.reserved, Textless: &said.textless, Cursor: said.next.String()}
+			fact := exported{Form: file.form, Path: file.name, Size: sizeIfHere(file.name), Pages: &said.pages, Disallowed: &said.reserved, Textless: &said.textless, Lost: said.lost, Cursor: said.next.String()}
 			words := fmt.Sprintf("%s: %s; left out: %s that disallow a use, %s without text", file.name,
 				units.Plural(said.pages, "page"), units.Plural(said.reserved, "page"), units.Plural(said.textless, "page"))
 			if err := account.give(progress.progress, file.name, fact, words); err != nil {
 				return err
+			}
+			if said.lost > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s that cannot be read; the first is %v; freshet verify --repair has what is damaged or lost fetched again\n",
+					units.Plural(said.lost, "page"), said.first)
 			}
 			if !account.asJSON {
 				fmt.Fprintln(command.Beside(cmd, file.name), said.next)
@@ -185,6 +189,7 @@ type exported struct {
 	Pages      *int64 `json:"pages,omitempty"`
 	Disallowed *int64 `json:"pages_disallowed,omitempty"`
 	Textless   *int64 `json:"pages_without_text,omitempty"`
+	Lost       int64  `json:"pages_lost,omitempty"`
 	Cursor     string `json:"cursor,omitempty"`
 }
 

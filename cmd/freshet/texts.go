@@ -29,6 +29,8 @@ type textExport struct {
 	ranks    map[weburl.Fingerprint]float64
 
 	pages, reserved, textless int64
+	lost                      int64 // pages whose captures are damaged or gone
+	first                     error // why the first of them cannot be read
 	next                      feed.Cursor
 }
 
@@ -70,6 +72,7 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 	defer func() { err = errors.Join(err, end()) }()
 	documents := sink.NewReader(t.store, t.uses, markdown)
 	defer documents.Close()
+	t.lost = 0
 	changes, err := feed.NewReader(t.store, cmp.Or(t.since, feed.Start), "")
 	if err != nil {
 		return fmt.Errorf("--since: %w", err)
@@ -87,6 +90,9 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 		}
 		for _, e := range entries {
 			line, err := documents.Document(ctx, e)
+			if sink.OfPage(err) && ctx.Err() == nil { // it counts as ended
+				t.lost, t.first, err = t.lost+1, cmp.Or(t.first, fmt.Errorf("%s: %w", line.URL, err)), nil
+			}
 			line.Cluster, line.Rank = t.clusters[e.Fingerprint], t.ranks[e.Fingerprint]
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				return err
