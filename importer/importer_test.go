@@ -1,8 +1,10 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,5 +135,36 @@ func TestBatchOfLinks(t *testing.T) {
 	}
 	if !b.full() {
 		t.Error("a batch with 4 MiB of links is not full")
+	}
+}
+
+// TestOtherSpelling imports a capture whose URL is spelled otherwise than Freshet does. Its body can be read.
+func TestOtherSpelling(t *testing.T) {
+	s := open(t, vfs.NewMem())
+	i := New(s)
+	block := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>text"
+	text := fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>\r\n"+
+		"WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Target-URI: HTTP://Site.Test:80/%%7ea/../b#part\r\n"+
+		"Content-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", len(block), block)
+	if err := errors.Join(i.WARC(strings.NewReader(text), "other.warc"), i.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	u, err := weburl.Parse("http://site.test/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, fp, err := s.PageOf(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := s.Version(s.Home(u.Site()), fp, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := s.VersionBody(u, &version); err != nil || string(body.Payload) != "<p>text" {
+		t.Errorf("body %v, %v", body, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
