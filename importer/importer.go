@@ -147,7 +147,8 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 		Outcome: store.OutcomeOf(message.Status), Status: message.Status, Truncated: string(record.Truncated), ContentType: message.Header.Get("Content-Type"),
 		ETag: message.Header.Get("ETag"), LastModified: message.Header.Get("Last-Modified"),
 		WireBytes: int64(len(record.Block))}
-	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: u.String(), // as readers compare it
+	// Readers compare a capture's URL with that of its page.
+	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: u.String(),
 		Address: record.Address, Truncated: record.Truncated, ContentType: warc.TypeResponse, Block: record.Block}
 	if record.Type == warc.Revisit {
 		if !i.revisited(fetched, kept, record) {
