@@ -88,7 +88,7 @@ func (s *server) corpusEndpoints(c Corpus) []endpoint {
 			{"url", "string", "a page", true},
 			{"version", "integer", "number of the version; the newest if none is given", false},
 			{"at", "date-time", "the version that was current at this time", false},
-			{"markdown", "string", "true: as Markdown too", false}}, nil, typeJSON, Text{}, s.textOf(c)},
+			{"markdown", "true|false", "true: as Markdown too", false}}, nil, typeJSON, Text{}, s.textOf(c)},
 		{get, "/api/v1/duplicates", "Groups of pages with nearly the same text, one group per line.", nil, nil, typeLines, Duplicates{}, duplicatesOf(c)},
 		{get, "/api/v1/search", "Pages that have some words, the best first, one hit per line.", []parameter{
 			{"q", "string", "the words; \"in quotes\" a phrase, -word without it", true},
@@ -98,7 +98,7 @@ func (s *server) corpusEndpoints(c Corpus) []endpoint {
 			{"before", "date-time", "only pages that last changed before", false},
 			{"from", "integer", "number of hits to skip", false},
 			{"limit", "integer", "hits, at most 100; 10 if none is given", false},
-			{"noted", "string", "false: the search does not go into the log of queries", false}}, nil, typeLines, Hit{}, s.searchAPI},
+			{"noted", "true|false", "false: the search does not go into the log of queries", false}}, nil, typeLines, Hit{}, s.searchAPI},
 		{get, "/api/v1/click", "Note that somebody has clicked on a hit of a search. /click takes the same, and leads to the page's own view.", []parameter{
 			{"query", "string", "of the hit", true},
 			{"url", "string", "of the hit", true}}, nil, typeJSON, Click{}, s.clickAPI},
@@ -136,7 +136,7 @@ func (s *server) searchAPI(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	hits, err := s.searched(r.Context(), q, r.FormValue("noted") != "false")
+	hits, err := s.searched(r.Context(), q, r.FormValue("noted") != "false" && fromHere(r) == nil)
 	if err != nil {
 		fail(w, err)
 		return

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/weburl"
 )
 
 // PageStates are the states of pages.
@@ -38,13 +40,20 @@ func changeParameters() []parameter {
 	return []parameter{
 		{"since", "string", "cursor to continue from; start: the oldest change that is kept; none: from now", false},
 		{"site", "string", "only pages of this site, such as https://example.org", false},
-		{"follow", "string", "false: end with the newest change", false},
+		{"follow", "true|false", "false: end with the newest change", false},
 	}
 }
 
 // parseFilter reads the filter of a query.
 func parseFilter(query url.Values) (f Filter, err error) {
 	f = Filter{Site: query.Get("site"), State: query.Get("state")}
+	if f.Site != "" {
+		u, err := weburl.Parse(f.Site)
+		if err != nil {
+			return f, fmt.Errorf("site %.100q: want one such as https://example.org", f.Site)
+		}
+		f.Site = string(u.Site())
+	}
 	if f.State != "" && !slices.Contains(PageStates, f.State) {
 		return f, fmt.Errorf("state %.50q: want one of %s", f.State, strings.Join(PageStates, ", "))
 	}

@@ -203,7 +203,7 @@ func Handler(o Options) http.Handler {
 	description := describe(endpoints, o.Version)
 	mux.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, description) })
 	for _, e := range endpoints {
-		mux.HandleFunc(e.method+" "+e.path, e.serve)
+		mux.HandleFunc(e.method+" "+e.path, e.checked)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isMemento(r.URL.Path) {
@@ -227,7 +227,7 @@ func (s *server) endpoints(o Options) []endpoint {
 		{get, "/api/v1/content", "The bytes of a stored version.", []parameter{url,
 			{"version", "integer", "number of the version; the newest if none is given", false},
 			{"at", "date-time", "the version that was current at this time", false}}, nil, typeBytes, nil, s.content},
-		{get, "/api/v1/explain", "Why a URL was or was not fetched, and when it is due.", []parameter{url}, nil, typeJSON, anyOf(o.Explanations), s.explain},
+		{get, explainPath, "Why a URL was or was not fetched, and when it is due.", []parameter{url}, nil, typeJSON, anyOf(o.Explanations), s.explain},
 	}
 }
 

@@ -101,6 +101,14 @@ func TestHandler(t *testing.T) {
 		{"/api/v1/skipped", "application/json", 200, []string{`"scope":2`, `"reason":"missing 404"`}},
 		{"/api/v1/pages?status=many", "application/json", 400, []string{"status"}},
 		{"/api/v1/pages?due_before=soon", "application/json", 400, []string{"due_before"}},
+		{"/api/v1/pages?limit=10", "application/json", 400, []string{"limit", "has only site, state, status"}},
+		{"/api/v1/pages?state=live&state=gone", "application/json", 400, []string{"want one value"}},
+		{"/api/v1/pages?site=a.test", "application/json", 400, []string{"https://example.org"}},
+		{"/api/v1/pages?site=HTTP://A.test/x", "application/x-ndjson", 200, []string{`"site":"http://a.test"`}},
+		{"/api/v1/pages?status=404;state=live", "application/json", 400, []string{"semicolon"}},
+		{"/api/v1/sites?backward=yes", "application/json", 400, []string{"want one of true, false"}},
+		{"/api/v1/status?crawl=main", "application/json", 200, []string{`"pages_stored":3`}},
+		{"/api/v1/skipped?site=http://a.test", "application/json", 400, []string{"has none"}},
 		{"/nothing", "text/plain", 404, nil},
 	} {
 		t.Run(tt.target, func(t *testing.T) {

@@ -1,8 +1,12 @@
 package dashboard
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +22,50 @@ type endpoint struct {
 	kind         string      // content type of an answer 200
 	answer       any         // zero value of the JSON of an answer, or of a line of it; nil: bytes
 	serve        http.HandlerFunc
+}
+
+// CrawlParameter is a parameter of every endpoint, and of no description: on the control socket it names the crawl.
+const CrawlParameter = "crawl"
+
+// explainPath is the endpoint that takes parameters that are not described: the settings that a command sends along.
+const explainPath = "/api/v1/explain"
+
+// checked refuses a query with a parameter that the endpoint does not have or that has several values, so that no
+// answer is to another question than was asked.
+func (e endpoint) checked(w http.ResponseWriter, r *http.Request) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		at := slices.IndexFunc(e.parameters, func(p parameter) bool { return p.name == name })
+		if fault := e.fault(at, query[name]); fault != "" && name != CrawlParameter && err == nil {
+			err = fmt.Errorf("parameter %.50q: %s", name, fault)
+		}
+	}
+	if err != nil && e.path != explainPath {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	e.serve(w, r)
+}
+
+// fault says what is wrong with the values of a parameter; at is its index, or -1.
+func (e endpoint) fault(at int, values []string) string {
+	switch {
+	case at < 0 && len(e.parameters) == 0:
+		return e.path + " has none"
+	case at < 0:
+		var names []string
+		for _, p := range e.parameters {
+			names = append(names, p.name)
+		}
+		return fmt.Sprintf("%s has only %s", e.path, strings.Join(names, ", "))
+	case len(values) > 1:
+		return "want one value"
+	}
+	allowed := strings.Split(e.parameters[at].kind, "|")
+	if len(allowed) > 1 && values[0] != "" && !slices.Contains(allowed, values[0]) {
+		return fmt.Sprintf("%.50q: want one of %s", values[0], strings.Join(allowed, ", "))
+	}
+	return ""
 }
 
 // parameter is one of a query.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// A QueryLog logs searches and clicks. All methods are safe for concurrent use. They do not learn which person
+// A QueryLog logs searches and clicks, but not those that pages of other sites send. All methods are safe for concurrent use. They do not learn which person
 // searches.
 type QueryLog interface {
 	// Asked logs that a search showed some pages. It returns the search's name for Clicked; empty if it is not
@@ -61,7 +61,7 @@ func (s *server) clickAPI(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, Click{noted})
 }
 
-// clicked logs a click and returns the URL of the clicked page.
+// clicked logs a click, unless a page of another site sent it, and returns the URL of the clicked page.
 func (s *server) clicked(r *http.Request) (page string, noted bool, err error) {
 	query, u := r.FormValue("query"), r.FormValue("url")
 	if query == "" || u == "" {
@@ -71,5 +71,5 @@ func (s *server) clicked(r *http.Request) (page string, noted bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	return history.Page.URL, s.queries != nil && s.queries.Clicked(query, history.Page.URL), nil
+	return history.Page.URL, s.queries != nil && fromHere(r) == nil && s.queries.Clicked(query, history.Page.URL), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -43,6 +44,14 @@ func TestSearchIsNoted(t *testing.T) {
 	}
 	if _, body = get(t, h, "/api/v1/search?q=words&noted=false"); strings.Contains(body, `"query"`) {
 		t.Errorf("noted against the wish: %s", body)
+	}
+	for _, target := range []string{"/api/v1/search?q=spam", "/search?q=spam", "/click?query=id&url=" + url.QueryEscape(page)} {
+		request := httptest.NewRequest(http.MethodGet, target, nil)
+		request.Header.Set("Sec-Fetch-Site", "cross-site")
+		h.ServeHTTP(httptest.NewRecorder(), request)
+	}
+	if len(f.clicked) > 0 {
+		t.Errorf("a page of another site clicks: %q", f.clicked)
 	}
 	const link = `<a href="/click?query=id&amp;url=http%3a%2f%2fa.test%2f%3fx%3d1%26y%3d%3c2%3e" rel="nofollow">A</a>`
 	response, body := get(t, h, "/search?q=words")

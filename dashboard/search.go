@@ -26,7 +26,7 @@ func (s *server) search(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOrder, err)
 	}
-	hits, err := s.searched(r.Context(), q, true)
+	hits, err := s.searched(r.Context(), q, fromHere(r) == nil)
 	if errors.Is(err, ErrNotFound) {
 		shown.NoIndex = true
 		return shown, nil

@@ -38,7 +38,7 @@ func look(ctx context.Context, data, crawl, path string, query url.Values, read 
 	if query == nil {
 		query = url.Values{}
 	}
-	query.Set(crawlParameter, crawl)
+	query.Set(dashboard.CrawlParameter, crawl)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return err
@@ -123,13 +123,10 @@ func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
 	return errors.New(fault.Error)
 }
 
-// crawlParameter is the query parameter with the name of the crawl, on the control socket.
-const crawlParameter = "crawl"
-
 // onlyCrawl refuses requests for a crawl other than the running one.
 func onlyCrawl(name string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked := r.URL.Query().Get(crawlParameter)
+		asked := r.URL.Query().Get(dashboard.CrawlParameter)
 		if asked == "" || asked == name {
 			next.ServeHTTP(w, r)
 			return

@@ -183,7 +183,7 @@ func tell(ctx context.Context, d *directory, verb string, order any, read func(i
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/api/v1/"+verb+"?"+crawlParameter+"="+d.crawl, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/api/v1/"+verb+"?"+dashboard.CrawlParameter+"="+d.crawl, bytes.NewReader(text))
 	if err == nil {
 		request.Header.Set("Content-Type", "application/json")
 		err = way.ask(request, read)
