@@ -7,8 +7,8 @@ import (
 	"net/url"
 )
 
-// A QueryLog logs searches and clicks, but not those that pages of other sites send. All methods are safe for concurrent use. They do not learn which person
-// searches.
+// A QueryLog logs searches and clicks, but not those that pages of other sites send. All methods are safe for
+// concurrent use. They do not learn which person searches.
 type QueryLog interface {
 	// Asked logs that a search showed some pages. It returns the search's name for Clicked; empty if it is not
 	// logged.
