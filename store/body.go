@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"freshet/store/internal/format"
@@ -78,7 +79,7 @@ func (s *Store) VersionBody(u weburl.URL, v *Version) (*Body, error) {
 }
 
 func captureError(err error) error {
-	if errors.Is(err, warc.ErrCorrupt) {
+	if errors.Is(err, warc.ErrCorrupt) || errors.Is(err, syscall.EIO) { // or a sector cannot be read
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return fmt.Errorf("store: read capture: %w", err)

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"freshet/internal/powercut"
 	"freshet/store"
@@ -17,13 +21,11 @@ import (
 	"freshet/weburl"
 )
 
-// damaged returns the disk of a damaged directory. Its first WARC file has a changed byte in the middle of a capture.
-// A row, a version, a queue entry and a total in its database are wrong. damaged also returns the URLs of two pages:
-// the first has lost its row, the second a version.
-func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
+// written returns the disk of a directory with forty visits in several WARC files, and how to open it.
+func written(t *testing.T) (disk *vfs.MemFS, o store.Options) {
 	t.Helper()
 	disk = vfs.NewCrashableMem()
-	o := storetest.Options(disk)
+	o = storetest.Options(disk)
 	o.WARC.MaxBytes = 4 << 10
 	s := storetest.Open(t, o)
 	for minute := range 40 {
@@ -35,7 +37,16 @@ func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
 	if err := s.Close(); err != nil { // ends the last file
 		t.Fatal(err)
 	}
-	s = storetest.Open(t, o)
+	return disk, o
+}
+
+// damaged returns the disk of a damaged directory. Its first WARC file has a changed byte in the middle of a capture.
+// A row, a version, a queue entry and a total in its database are wrong. damaged also returns the URLs of two pages:
+// the first has lost its row, the second a version.
+func damaged(t *testing.T) (disk *vfs.MemFS, file string, urls [2]string) {
+	t.Helper()
+	disk, o := written(t)
+	s := storetest.Open(t, o)
 	paths, err := s.Files()
 	if err != nil || len(paths) < 3 {
 		t.Fatal(paths, err)
@@ -107,6 +118,55 @@ func TestRepairCrash(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("after cut %d, before %s", i, cut.Before)
 		}
+	}
+}
+
+// badSectors is a disk that cannot read one file.
+type badSectors struct{ file string }
+
+// MaybeError implements errorfs.Injector.
+func (b *badSectors) MaybeError(op errorfs.Op) error {
+	if read := op.Kind == errorfs.OpFileReadAt || op.Kind == errorfs.OpFileRead; read && b.file != "" && strings.HasSuffix(op.Path, b.file) {
+		return &fs.PathError{Op: "read", Path: op.Path, Err: syscall.EIO}
+	}
+	return nil
+}
+
+// String implements errorfs.Injector.
+func (b *badSectors) String() string { return b.file }
+
+// TestBadSectors holds that a WARC file that the disk cannot read counts as damaged: verify names it, and what else it
+// finds, and repair moves the file aside, so that verify finds nothing afterwards.
+func TestBadSectors(t *testing.T) {
+	var bad badSectors
+	disk, o := written(t)
+	o.FS = errorfs.Wrap(disk, &bad)
+	s := storetest.Open(t, o)
+	paths, err := s.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := disk.PathBase(paths[0])
+	bad.file = file
+	named, found := false, 0
+	verify := func() error {
+		return repair.Verify(t.Context(), s, func(p store.Problem) {
+			named = named || p.Place == file
+			found++
+		})
+	}
+	if err := verify(); err != nil || !named || found < 5 {
+		t.Errorf("verify finds %d faults, the file among them: %v, error %v", found, named, err)
+	}
+	if err := repair.Repair(t.Context(), s, false, func(store.Problem) {}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := disk.Stat("data/" + format.AsideDir + "/" + file); err != nil {
+		t.Errorf("the file is not aside: %v", err)
+	}
+	storetest.Verify(t, s)
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

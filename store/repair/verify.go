@@ -63,7 +63,7 @@ func verifyFiles(ctx context.Context, in store.Inside, report func(store.Problem
 		if strings.HasSuffix(path, ".open") && errors.Is(err, io.ErrUnexpectedEOF) {
 			continue // its end is being written
 		}
-		if errors.Is(err, warc.ErrCorrupt) {
+		if errors.Is(err, warc.ErrCorrupt) || store.IsLost(err) {
 			report(store.Problem{Place: in.FS.PathBase(path), Text: err.Error()})
 		} else if err != nil {
 			return err

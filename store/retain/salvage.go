@@ -24,7 +24,7 @@ func Salvage(ctx context.Context, s *store.Store, aside func(file string, copied
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, warc.ErrCorrupt) && !errors.Is(err, store.ErrCorrupt) {
+		if !errors.Is(err, warc.ErrCorrupt) && !store.IsLost(err) {
 			return err
 		}
 		copied, lost, err := d.salvage(ctx, file, members)
