@@ -48,14 +48,19 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// text returns the value of a JavaScript expression.
+// text returns the value of a JavaScript expression. If another page opens meanwhile, it evaluates the expression there.
 func (b *browser) text(expression string) string {
 	b.t.Helper()
-	value, err := chromedp.Run(b.tab, chromedp.Evaluate[string]("String("+expression+")"))
-	if err != nil {
-		b.t.Fatal(err)
+	for try := 0; ; try++ {
+		value, err := chromedp.Run(b.tab, chromedp.Evaluate[string]("String("+expression+")"))
+		switch {
+		case err == nil:
+			return value
+		case try == 100 || !strings.Contains(err.Error(), "navigated or closed"):
+			b.t.Fatal(err)
+		}
+		_ = clock.Real().Sleep(b.t.Context(), 50*time.Millisecond)
 	}
-	return value
 }
 
 // press clicks on what a selector finds, in one step: a live pane may redraw at any moment.
@@ -73,7 +78,7 @@ func (b *browser) await(what string, holds func() bool) {
 		}
 		_ = clock.Real().Sleep(b.t.Context(), 50*time.Millisecond)
 	}
-	b.t.Fatalf("%s: not within half a minute; %s says %q", what, b.text("location.href"), b.text("document.body.innerText.slice(0, 2000)"))
+	b.t.Fatalf("%s: not within half a minute; %s says %q", what, b.text("location.href"), b.text("document.body?.innerText.slice(0, 2000)"))
 }
 
 // barriers returns the serious findings of axe on the open page, in light or in dark: things that keep people with a

@@ -106,7 +106,7 @@ func TestContainer(t *testing.T) {
 	b.text("document.querySelector('input[name=token]').value = 'a token that steers'")
 	b.press("form[action='/sign-in'] button")
 	b.await("the pages that the container has stored", func() bool {
-		return strings.Contains(b.text("document.body.innerText"), "Pages stored in this run\n3")
+		return strings.Contains(b.text("document.body?.innerText"), "Pages stored in this run\n3")
 	})
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
