@@ -48,7 +48,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// text returns the value of a JavaScript expression. If another page opens meanwhile, it evaluates the expression there.
+// text returns the value of a JavaScript expression. If another page opens meanwhile, that one evaluates it.
 func (b *browser) text(expression string) string {
 	b.t.Helper()
 	for try := 0; ; try++ {
