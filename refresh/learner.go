@@ -21,6 +21,7 @@ type Learning struct {
 const (
 	usualDays    = 730      // that the usual hazard of shared changes is averaged over
 	memoryDays   = 250      // older visits no longer change beliefs about shared changes
+	longestSpan  = 2000     // what a visit tells of earlier days is left out
 	memoryVisits = 8        // nor do visits beyond this number per page
 	memoryOfSite = 1024     // or this number per site; a large site has
 	memoryOfMany = 4        // instead one visit for this number of pages
@@ -482,23 +483,15 @@ func (s *sum) smoothed() sum {
 func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 	n := int(now) + 1
 	extend(groups, n)
-	l.forgetOld(s, groups, now, p)
+	forgot := l.forgetOld(s, groups, now, p)
 	visits, changed := s.visits, l.changed[:0]
+	l.cover(groups, visits, n, p)
 	for _, v := range visits {
-		p.did(1)
-		g := l.forest.among(v.folder, len(groups))
-		g.first = min(g.first, int(v.from))
 		if v.changed {
-			g.changed = true
 			changed = append(changed, v)
 		}
 	}
 	l.changed = changed
-	for _, g := range slices.Backward(groups) { // those below before those above
-		if up := g.parent; l.options.Nested && up != nil {
-			up.first, up.changed = min(up.first, g.first), up.changed || g.changed
-		}
-	}
 	count, exposed := l.tallies(groups, n, p)
 	l.expose(visits, exposed, p)
 	l.total(groups, exposed, p)
@@ -510,12 +503,32 @@ func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 			if step > 0 && !g.changed {
 				continue // no change to explain: more steps change nothing
 			}
-			g.drift += g.shared.renew(g.first, count[i][:n], exposed[i][:n])
-			clear(count[i][g.first:])
+			from := g.first
+			if forgot {
+				from = 0
+			}
+			g.drift += g.shared.renew(from, count[i], exposed[i])
+			clear(count[i].sums)
 		}
 	}
 	for _, g := range groups {
 		g.inverse[0] = 0
+	}
+}
+
+// cover has the tallies of groups begin with the first day, of n, that visits tell about, and notes whether one of them
+// saw a change. Days more than longestSpan ago are left out: they would take memory, and tell next to nothing of today.
+func (l *learner) cover(groups []*group, visits []span, n int, p *pieces) {
+	for _, v := range visits {
+		p.did(1)
+		g := l.forest.among(v.folder, len(groups))
+		g.first = min(g.first, max(int(v.from), n-longestSpan))
+		g.changed = g.changed || v.changed
+	}
+	for _, g := range slices.Backward(groups) { // those below before those above
+		if up := g.parent; l.options.Nested && up != nil {
+			up.first, up.changed = min(up.first, g.first), up.changed || g.changed
+		}
 	}
 }
 
@@ -545,45 +558,39 @@ func (l *learner) explain(visits []span, count []tally, p *pieces) {
 // total turns the tallies of the innermost groups into the sums of each group, from its first day on.
 func (l *learner) total(groups []*group, tallies []tally, p *pieces) {
 	for i, g := range slices.Backward(groups) {
-		p.did(len(tallies[i]) - g.first)
-		if g.parent == nil || !l.options.Nested {
-			continue
-		}
-		above := tallies[g.parent.index][g.first:]
-		for d, v := range tallies[i][g.first:] {
-			above[d] += v
+		p.did(len(tallies[i].sums))
+		if g.parent != nil && l.options.Nested {
+			tallies[g.parent.index].plus(tallies[i])
 		}
 	}
-	for i, g := range groups {
-		p.did(len(tallies[i]) - g.first)
-		tallies[i].total(g.first)
+	for _, t := range tallies {
+		p.did(len(t.sums))
+		t.total()
 	}
 }
 
-// forgetOld drops visits that are too old or too many. It keeps their sums by day.
-func (l *learner) forgetOld(s *site, groups []*group, now float64, p *pieces) {
+// forgetOld drops visits that are too old or too many, and keeps their sums by day. It reports whether there were any.
+func (l *learner) forgetOld(s *site, groups []*group, now float64, p *pieces) bool {
 	old := max(0, len(s.visits)-s.memory())
 	for old < len(s.visits) && float64(s.visits[old].to) < now-memoryDays {
 		old++
 	}
 	if 8*old < len(s.visits) {
-		return // too few to be worth the cost
+		return false // too few to be worth the cost
 	}
 	count, exposed := l.found(groups, s.visits[:old], now, p)
 	for i, g := range groups {
 		g.shared.keep(count[i], exposed[i])
 	}
 	s.visits = append(s.visits[:0], s.visits[old:]...)
+	return true
 }
 
 // found returns, by group and day, the shared changes that visits found, divided by the day's hazard, and the number
 // of visits. It uses the present beliefs.
 func (l *learner) found(groups []*group, visits []span, now float64, p *pieces) (count, exposed []tally) {
 	n := int(now) + 1
-	extend(groups, n)
-	for _, g := range groups {
-		g.first = 0
-	}
+	l.cover(groups, visits, n, p)
 	count, exposed = l.tallies(groups, n, p)
 	l.expose(visits, exposed, p)
 	l.explain(visits, count, p)
@@ -592,19 +599,21 @@ func (l *learner) found(groups []*group, visits []span, now float64, p *pieces) 
 	return count, exposed
 }
 
-// tallies returns two tallies of n days for each of a site's groups, empty from the group's first day on.
+// tallies returns two empty tallies for each of a site's groups, from its first day to day n.
 func (l *learner) tallies(groups []*group, n int, p *pieces) (count, exposed []tally) {
 	for _, t := range []*[]tally{&l.scratch.count, &l.scratch.exposed} {
 		for len(*t) < len(groups) {
-			*t = append(*t, nil)
+			*t = append(*t, tally{})
 		}
 		for i, g := range groups {
 			p.did(n - g.first)
-			if cap((*t)[i]) < n+2 {
-				(*t)[i] = make(tally, n+2, 2*n+2)
+			days := n - g.first + 2
+			sums := (*t)[i].sums
+			if cap(sums) < days {
+				sums = make([]float64, days, days+days/4)
 			}
-			(*t)[i] = (*t)[i][:n+2]
-			clear((*t)[i][g.first:])
+			(*t)[i] = tally{g.first, sums[:days]}
+			clear(sums[:days])
 		}
 	}
 	return l.scratch.count[:len(groups)], l.scratch.exposed[:len(groups)]

@@ -49,3 +49,40 @@ func TestVisitsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestTalliesAreBounded holds that learning shared changes takes memory for the days that remembered visits cover, not
+// for all days of a crawl, and that a copy of decades ago does not change that.
+func TestTalliesAreBounded(t *testing.T) {
+	const pages, years = 60, 12
+	x := NewIndex(Default())
+	for id := range ID(pages) {
+		x.Add(id, Page{Site: "s", Path: fmt.Sprintf("/%d/%d", id%3, id), Weight: 1})
+	}
+	most := func() (days int) {
+		for _, t := range [][]tally{x.learner.scratch.count, x.learner.scratch.exposed} {
+			for _, one := range t {
+				days = max(days, cap(one.sums))
+			}
+		}
+		return days
+	}
+	for d := 1; d < years*365; d++ {
+		at := float64(d) * day
+		x.Visited(ID(d%pages), Visit{At: at, Outcome: Outcome(1 + d%7/6)})
+		x.Learn(at)
+	}
+	if n := most(); n > 3*memoryDays {
+		t.Errorf("after %d years, tallies of %d days, want %d at most", years, n, 3*memoryDays)
+	}
+	x.Add(pages, Page{Site: "s", Path: "/0/old", Weight: 1})
+	x.Visited(pages, Visit{At: years * 365 * day, Outcome: Changed})
+	x.Learn((years*365 + 3) * day)
+	if n := most(); n > 2*longestSpan {
+		t.Errorf("after a visit to an old copy, tallies of %d days, want %d at most", n, 2*longestSpan)
+	}
+	for id := range ID(pages + 1) {
+		if c := x.Copy(id, (years*365+4)*day); !(c.Stale >= 0 && c.Stale <= 1) {
+			t.Errorf("page %d is stale with probability %v", id, c.Stale)
+		}
+	}
+}

@@ -101,28 +101,29 @@ func (s *shared) upTo(t float64) float64 {
 // between returns the shared changes from one time to another, in days.
 func (s *shared) between(from, to float64) float64 { return s.upTo(to) - s.upTo(from) }
 
-// average returns the mean of byDay over a period's days. Days before first count as 0.
-func (s *shared) average(i, first int, byDay []float64) float64 {
+// average returns the mean of a total tally over a period's days. Other days count as 0.
+func (s *shared) average(i int, t tally) float64 {
 	sum := 0.0
-	for d := max(first, int(s.periods[i].start)); d < min(s.end(i), len(byDay)); d++ {
-		sum += byDay[d]
+	for d := max(t.first, int(s.periods[i].start)); d < min(s.end(i), t.end()); d++ {
+		sum += t.sums[d-t.first]
 	}
 	return sum / float64(s.end(i)-int(s.periods[i].start))
 }
 
-// renew sets the counts and exposures of remembered visits, from day first on, in addition to those of forgotten
-// visits. It returns the sum of the changes of the hazards. Days after the counts do not change.
-func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
+// renew computes the hazards from day first on again, from the counts and exposures of remembered visits, which cover
+// the same days, and of forgotten ones. Days after the counts do not change. It returns the sum of the changes of the
+// hazards.
+func (s *shared) renew(first int, count, exposed tally) (drift float64) {
 	s.mean = baseHazard
 	if s.days == 0 {
 		return 0
 	}
 	begin := s.find(min(first, s.days-1))
-	for i := begin; first < len(count) && i < len(s.periods) && int(s.periods[i].start) < len(count); i++ {
+	for i := begin; first < count.end() && i < len(s.periods) && int(s.periods[i].start) < count.end(); i++ {
 		at := &s.periods[i]
 		h := at.hazard
-		visits := doubt + float64(at.exposed) + s.average(i, first, exposed)
-		c := (baseHazard*doubt + float64(at.count) + h*s.average(i, first, count)) / visits
+		visits := doubt + float64(at.exposed) + s.average(i, exposed)
+		c := (baseHazard*doubt + float64(at.count) + h*s.average(i, count)) / visits
 		drift += math.Abs(c-h) * float64(s.end(i)-int(at.start))
 		at.hazard, at.weight = c, float32(visits)
 	}
@@ -134,11 +135,11 @@ func (s *shared) renew(first int, count, exposed []float64) (drift float64) {
 
 // keep adds the sums of visits that are being forgotten, by day: shared changes, divided by the day's hazard, and
 // visits.
-func (s *shared) keep(count, exposed []float64) {
+func (s *shared) keep(count, exposed tally) {
 	for i := range s.periods {
 		at := &s.periods[i]
-		at.count += float32(at.hazard * s.average(i, 0, count))
-		at.exposed += float32(s.average(i, 0, exposed))
+		at.count += float32(at.hazard * s.average(i, count))
+		at.exposed += float32(s.average(i, exposed))
 	}
 }
 
@@ -232,25 +233,40 @@ type span struct {
 	changed  bool
 }
 
-// tally sums weights over spans of days. It keeps differences, so each span takes constant time.
-type tally []float64
-
-// add adds w to every day between two times, and part of w to a day that is only partly between them.
-func (t tally) add(from, to, w float64) {
-	a, b := int(from), int(to)
-	partA, partB := from-float64(a), to-float64(b)
-	t[a] += w * (1 - partA)
-	t[a+1] += w * partA
-	t[b] -= w * (1 - partB)
-	t[b+1] -= w * partB
+// A tally sums weights over spans of days. It keeps differences, so each span takes constant time.
+type tally struct {
+	first int       // day of the first sum
+	sums  []float64 // differences until total; the last two only end spans
 }
 
-// total turns the differences into sums, from a day on, in place.
-func (t tally) total(first int) {
+// end returns the day after the last.
+func (t tally) end() int { return t.first + len(t.sums) - 2 }
+
+// add adds w to every day between two times, and part of w to a day that is only partly between them. It leaves out
+// days before the first.
+func (t tally) add(from, to, w float64) {
+	from, to = math.Max(0, from-float64(t.first)), math.Max(0, to-float64(t.first))
+	a, b := int(from), int(to)
+	partA, partB := from-float64(a), to-float64(b)
+	t.sums[a] += w * (1 - partA)
+	t.sums[a+1] += w * partA
+	t.sums[b] -= w * (1 - partB)
+	t.sums[b+1] -= w * partB
+}
+
+// plus adds the differences of another tally, whose first day is not earlier.
+func (t tally) plus(o tally) {
+	for d, v := range o.sums {
+		t.sums[o.first-t.first+d] += v
+	}
+}
+
+// total turns the differences into sums, in place.
+func (t tally) total() {
 	sum := 0.0
-	for d := first; d < len(t); d++ {
-		sum += t[d]
-		t[d] = sum
+	for d, v := range t.sums {
+		sum += v
+		t.sums[d] = sum
 	}
 }
 
