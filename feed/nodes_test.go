@@ -1,7 +1,6 @@
 package feed_test
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -13,24 +12,13 @@ import (
 
 	"freshet/clock"
 	"freshet/feed"
+	"freshet/internal/crawled"
 	"freshet/store"
-	"freshet/weburl"
 )
-
-// groups is a cluster's log.
-type groups []store.Group
-
-func (l *groups) Append(some []store.Group) error {
-	for i := range some {
-		some[i].Place.Seq = uint64(len(*l) + 1)
-		*l = append(*l, store.Group{Partition: some[i].Partition, Place: some[i].Place, Data: bytes.Clone(some[i].Data)})
-	}
-	return nil
-}
 
 // TestPartialNode holds that a node without some partitions refuses the change feed: its changes are not the crawl's.
 func TestPartialNode(t *testing.T) {
-	s, err := store.Open("some", store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 2, Log: new(groups), Partial: true})
+	s, err := store.Open("some", store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 2, Log: new(crawled.Groups), Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,23 +35,7 @@ func TestPartialNode(t *testing.T) {
 // it has followed as far. After a while it says that it has not.
 func TestCursorOfAnotherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		open := func(dir string, l *groups) *store.Store {
-			s, err := store.Open(dir, store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 2, Clock: clock.Real(), Log: l})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
-			return s
-		}
-		var l groups
-		owner, other := open("owner", &l), open("other", new(groups))
-		u, err := weburl.Parse("http://page.test/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := owner.Apply(&store.Discovered{Partition: owner.Home(u.Site()), New: []store.NewPage{{URL: u, Seed: true}}}); err != nil {
-			t.Fatal(err)
-		}
+		owner, other, l := crawled.TwoNodes(t, 2)
 		reader, err := feed.NewReader(owner, "", "")
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +56,7 @@ func TestCursorOfAnotherNode(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(3 * time.Second)
-			for _, g := range l {
+			for _, g := range *l {
 				if _, err := other.Follow(g.Partition, g); err != nil {
 					t.Error(err)
 				}

@@ -1,7 +1,6 @@
 package index_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,14 +14,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"freshet/clock"
 	"freshet/feed"
 	"freshet/index"
 	"freshet/internal/crawled"
-	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -312,7 +309,7 @@ func TestOneDamagedBlock(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	lost := crawled.URL(0, 1)
 	w.Lose(lost)
-	warned := make(warnings, 100)
+	warned := make(crawled.Warnings, 100)
 	o := options(t, w)
 	o.Logger = slog.New(slog.NewTextHandler(warned, nil))
 	x := open(t, o)
@@ -335,46 +332,11 @@ func TestOneDamagedBlock(t *testing.T) {
 	want(t, found(t, x, index.Query{Words: "zebra"}), lost)
 }
 
-// groups is a cluster's log.
-type groups []store.Group
-
-func (l *groups) Append(some []store.Group) error {
-	for i := range some {
-		some[i].Place.Seq = uint64(len(*l) + 1)
-		*l = append(*l, store.Group{Partition: some[i].Partition, Place: some[i].Place, Data: bytes.Clone(some[i].Data)})
-	}
-	return nil
-}
-
-// warnings are the lines of a log.
-type warnings chan string
-
-func (w warnings) Write(line []byte) (int, error) {
-	w <- string(line)
-	return len(line), nil
-}
-
 // TestMarkIsAhead holds that an index whose mark is ahead of its node, as after a power cut, keeps its pages and waits
 // until the node of the cluster has read the others' log again.
 func TestMarkIsAhead(t *testing.T) {
-	node := func(dir string, l *groups) *store.Store {
-		s, err := store.Open(dir, store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 1, Clock: clock.Real(), Log: l})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		return s
-	}
-	var l groups
-	owner, other := node("owner", &l), node("other", new(groups))
-	u, err := weburl.Parse("http://page.test/")
-	if err == nil {
-		_, err = owner.Apply(&store.Discovered{New: []store.NewPage{{URL: u, Seed: true}}})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	warned, ahead := make(warnings, 100), feed.Cursor{1}.String()
+	_, other, l := crawled.TwoNodes(t, 1)
+	warned, ahead := make(crawled.Warnings, 100), feed.Cursor{1}.String()
 	o := index.Options{
 		Dir: filepath.Join(t.TempDir(), "index"), Store: other, Bell: new(feed.Bell), Clock: clock.New(time.Unix(1.8e9, 0), 10_000),
 		Logger: slog.New(slog.NewTextHandler(warned, nil)),
@@ -410,7 +372,7 @@ func TestMarkIsAhead(t *testing.T) {
 			t.Fatalf("it ends: %v", err)
 		}
 	}
-	if _, err := other.Follow(0, l...); err != nil {
+	if _, err := other.Follow(0, *l...); err != nil {
 		t.Fatal(err)
 	}
 	cancel()

@@ -1,7 +1,6 @@
 package sink_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,8 +31,6 @@ import (
 	"freshet/feed"
 	"freshet/feed/sink"
 	"freshet/internal/crawled"
-	"freshet/store"
-	"freshet/weburl"
 )
 
 // storeDir names an environment variable: the folder in which a process of this test is a NATS server.
@@ -671,7 +668,7 @@ func TestCaptureOutOfReach(t *testing.T) {
 	w := crawled.New(t, 1, 2)
 	target := &failing{taken: map[string]sink.Document{}}
 	o := options(w, vfs.NewMem(), target)
-	warned := make(warnings, 100)
+	warned := make(crawled.Warnings, 100)
 	o.Logger = slog.New(slog.NewTextHandler(warned, nil))
 	s, err := sink.New(o)
 	if err != nil {
@@ -700,7 +697,7 @@ func TestLostCapture(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	target := &failing{taken: map[string]sink.Document{}, meanwhile: func() {}}
 	o := options(w, vfs.NewMem(), target)
-	warned := make(warnings, 100)
+	warned := make(crawled.Warnings, 100)
 	o.Logger = slog.New(slog.NewTextHandler(warned, nil))
 	s, err := sink.New(o)
 	if err != nil {
@@ -736,38 +733,11 @@ func TestLostCapture(t *testing.T) {
 	}
 }
 
-// groups is a cluster's log.
-type groups []store.Group
-
-func (l *groups) Append(some []store.Group) error {
-	for i := range some {
-		some[i].Place.Seq = uint64(len(*l) + 1)
-		*l = append(*l, store.Group{Partition: some[i].Partition, Place: some[i].Place, Data: bytes.Clone(some[i].Data)})
-	}
-	return nil
-}
-
 // TestMarkIsAhead holds that a sink whose mark is ahead of its node, as after a power cut, goes on when the node of the
 // cluster has read the others' log again.
 func TestMarkIsAhead(t *testing.T) {
-	open := func(dir string, l *groups) *store.Store {
-		s, err := store.Open(dir, store.Options{FS: vfs.NewMem(), Crawl: "main", Partitions: 1, Clock: clock.Real(), Log: l})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		return s
-	}
-	var l groups
-	owner, other := open("owner", &l), open("other", new(groups))
-	u, err := weburl.Parse("http://page.test/")
-	if err == nil {
-		_, err = owner.Apply(&store.Discovered{New: []store.NewPage{{URL: u, Seed: true}}})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	fs, warned := vfs.NewMem(), make(warnings, 100)
+	_, other, l := crawled.TwoNodes(t, 1)
+	fs, warned := vfs.NewMem(), make(crawled.Warnings, 100)
 	s, err := sink.New(sink.Options{
 		Name: "test", Target: &failing{}, Store: other, Bell: new(feed.Bell), Clock: clock.New(time.Unix(1.8e9, 0), 100),
 		Logger: slog.New(slog.NewTextHandler(warned, nil)), FS: fs, Dir: "sink",
@@ -785,20 +755,12 @@ func TestMarkIsAhead(t *testing.T) {
 	case err := <-ended:
 		t.Fatalf("it ends: %v", err)
 	}
-	if _, err := other.Follow(0, l...); err != nil {
+	if _, err := other.Follow(0, *l...); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-}
-
-// warnings are the lines of a log.
-type warnings chan string
-
-func (w warnings) Write(line []byte) (int, error) {
-	w <- string(line)
-	return len(line), nil
 }
 
 // streams is a real server of NATS, in a process of its own.
