@@ -337,7 +337,7 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 		return fmt.Errorf("index: %w", err)
 	}
 	for id, cause := range lost {
-		x.o.Logger.Warn("a page cannot be indexed: freshet verify --repair has what is damaged or lost fetched again", "url", id, "error", cause)
+		x.o.Logger.Warn("a page cannot be indexed: "+store.LostRemedy, "url", id, "error", cause)
 	}
 	return nil
 }

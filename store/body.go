@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"freshet/store/internal/format"
@@ -79,7 +78,7 @@ func (s *Store) VersionBody(u weburl.URL, v *Version) (*Body, error) {
 }
 
 func captureError(err error) error {
-	if errors.Is(err, warc.ErrCorrupt) || errors.Is(err, syscall.EIO) { // or a sector cannot be read
+	if errors.Is(err, warc.ErrCorrupt) {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return fmt.Errorf("store: read capture: %w", err)

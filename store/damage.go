@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"freshet/store/internal/format"
+	"freshet/store/warc"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -56,8 +57,12 @@ func IsDamage(err error) bool {
 	return errors.Is(err, ErrCorrupt) || pebble.IsCorruptionError(err)
 }
 
-// IsLost reports whether an error of Body means that the bytes are damaged or gone. After another error they can be
-// read later: an object store does not answer.
+// IsLost reports whether an error of reading captures means that they are damaged or gone, or that the disk cannot read
+// them. After another error they can be read later: an object store does not answer.
 func IsLost(err error) bool {
-	return IsDamage(err) || errors.Is(err, ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO)
+	return IsDamage(err) || errors.Is(err, warc.ErrCorrupt) || errors.Is(err, ErrNotFound) || errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, syscall.EIO)
 }
+
+// LostRemedy says what helps if IsLost.
+const LostRemedy = "freshet verify --repair has what is damaged or lost fetched again"

@@ -147,8 +147,8 @@ func exportCommand() *cobra.Command {
 				return err
 			}
 			if said.lost > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s that cannot be read; the first is %v; freshet verify --repair has what is damaged or lost fetched again\n",
-					units.Plural(said.lost, "page"), said.first)
+				fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s that cannot be read; the first is %v; %s\n",
+					units.Plural(said.lost, "page"), said.first, store.LostRemedy)
 			}
 			if !account.asJSON {
 				fmt.Fprintln(command.Beside(cmd, file.name), said.next)

@@ -200,7 +200,7 @@ func (c *catalog) current(p weburl.Partition, its *known) (page Page, err error)
 	if store.IsLost(err) {
 		if !its.lost {
 			its.lost = true
-			c.logger.Warn("the feed withholds a page: freshet verify --repair has what is damaged or lost fetched again", "url", page.URL, "error", err)
+			c.logger.Warn("the feed withholds a page: "+store.LostRemedy, "url", page.URL, "error", err)
 		}
 		return page, nil
 	}

@@ -215,7 +215,7 @@ func (s *Sink) hand(ctx context.Context, entries []feed.Entry) (read time.Durati
 		for at, cause := range lost {
 			what := "a page cannot be handed on"
 			if store.IsLost(cause) {
-				what += ": freshet verify --repair has what is damaged or lost fetched again"
+				what += ": " + store.LostRemedy
 			}
 			s.o.Logger.Warn(what, "sink", s.o.Name, "url", at, "error", cause)
 		}

@@ -3,8 +3,6 @@ package repair
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"io/fs"
 	"maps"
 	"slices"
 
@@ -86,7 +84,7 @@ func (r *repair) history(kind format.Kind, have map[weburl.Fingerprint]*found) e
 				h.url = u
 				return nil
 			}
-		case err != nil && !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist):
+		case err != nil && !store.IsLost(err):
 			return err
 		}
 		r.say(fp.String(), "the capture of %s %d is lost (%s:%d)", []string{"visit", "version"}[of], number, capture.File, capture.Offset)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -63,7 +62,7 @@ func verifyFiles(ctx context.Context, in store.Inside, report func(store.Problem
 		if strings.HasSuffix(path, ".open") && errors.Is(err, io.ErrUnexpectedEOF) {
 			continue // its end is being written
 		}
-		if errors.Is(err, warc.ErrCorrupt) || store.IsLost(err) {
+		if store.IsLost(err) {
 			report(store.Problem{Place: in.FS.PathBase(path), Text: err.Error()})
 		} else if err != nil {
 			return err
@@ -360,7 +359,7 @@ func (v *verifier) checkVersion(rest, value []byte) error {
 func (v *verifier) checkCapture(u weburl.URL, at store.Pointer, version *store.Version) error {
 	body, err := v.Body(at)
 	switch {
-	case errors.Is(err, store.ErrCorrupt) || errors.Is(err, fs.ErrNotExist):
+	case store.IsLost(err):
 		v.fault("%s: capture at %s:%d: %v", u, at.File, at.Offset, err)
 		return nil
 	case err != nil:

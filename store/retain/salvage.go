@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"freshet/store"
@@ -24,7 +23,7 @@ func Salvage(ctx context.Context, s *store.Store, aside func(file string, copied
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, warc.ErrCorrupt) && !store.IsLost(err) {
+		if !store.IsLost(err) {
 			return err
 		}
 		copied, lost, err := d.salvage(ctx, file, members)
