@@ -249,20 +249,15 @@ func (s *Shard) robotsProcessed(t *turn, e Processed) {
 	}
 	a := Append{Turn: t.number, Records: records, Owes: discovery.Owes(s.settings.Ordering, links)}
 	s.proposeTurn(a, e.Bytes, func(done stored) error {
-		s.storedRules(t)
+		if t.unstored {
+			s.release(t.page.Site)
+		}
 		s.offers.add(offered{mark: done.at, links: links, then: func() error {
 			s.done(t)
 			return nil
 		}})
 		return nil
 	})
-}
-
-// storedRules notes that the record of an errand is durable.
-func (s *Shard) storedRules(t *turn) {
-	if t.unstored {
-		s.release(t.page.Site)
-	}
 }
 
 // hold keeps the rules of a site until release.

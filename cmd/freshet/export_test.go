@@ -108,7 +108,7 @@ func TestExportOfUnfinishedPurge(t *testing.T) {
 	}
 }
 
-// TestImportCutOff imports a compressed list that was cut off. The last line, which is not whole, is no page.
+// TestImportCutOff imports a compressed list that was cut off. Its last line is incomplete and is not imported.
 func TestImportCutOff(t *testing.T) {
 	dir := t.TempDir()
 	var packed bytes.Buffer

@@ -53,7 +53,7 @@ type Keeper struct {
 	slot   time.Time // of the last pick that counted
 }
 
-// page is a page that is kept fresh: four times one more than its site's number, plus its state. 0 is no page.
+// page is a page that is kept fresh. With the number n of its site it is 4(n+1) plus its state. 0 means no page.
 type page uint32
 
 func pageOf(s *site, is state) page { return page(s.number+1)<<2 | page(is) }

@@ -133,11 +133,8 @@ func (w *watch) handedOut(n *node, e *errand) {
 			w.fail("purge", "%s is asked for, %s was purged", e.Page, target)
 		}
 	}
-	if w.crawl.Hours != "" && w.index(site) == 0 {
-		hours, _ := frontier.ParseHours(w.crawl.Hours)
-		if next := hours.Next(n.clock()); next.After(n.clock()) {
-			w.fail("hours", "%s is asked for at %v", u, n.clock())
-		}
+	if w.open(site, n.clock()).After(n.clock()) {
+		w.fail("hours", "%s is asked for at %v", u, n.clock())
 	}
 	if e.Robots {
 		return
@@ -156,14 +153,19 @@ func (w *watch) handedOut(n *node, e *errand) {
 		}
 	}
 	const slack = 4 * time.Hour // for a gate that stays shut while it expires
-	until := r.until
-	if w.crawl.Hours != "" && w.index(site) == 0 {
-		hours, _ := frontier.ParseHours(w.crawl.Hours)
-		until = hours.Next(until)
-	}
-	if late := n.clock().Sub(until); late > slack {
+	if late := n.clock().Sub(w.open(site, r.until)); late > slack {
 		w.fail("robots", "%s is asked for, robots.txt was to be asked for %v ago", u, late)
 	}
+}
+
+// open returns the first moment, not before from, at which a site may be visited by its hours.
+func (w *watch) open(site weburl.Site, from time.Time) time.Time {
+	if w.crawl.Hours == "" || w.index(site) != 0 {
+		return from
+	}
+	hours, err := frontier.ParseHours(w.crawl.Hours)
+	w.t.must(err)
+	return hours.Next(from)
 }
 
 // reloading notes the start of a reload with new settings.
