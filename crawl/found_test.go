@@ -107,20 +107,25 @@ func TestRemembersSteps(t *testing.T) {
 	}
 }
 
-// TestRemembersAnew has a page go and come back. Only the visits since it came back teach something.
+// TestRemembersAnew has a page go and come back. The visits before teach about other pages. The page starts again.
 func TestRemembersAnew(t *testing.T) {
-	gone := store.Visit{Outcome: store.OutcomeMissing}
+	missing := store.Visit{Outcome: store.OutcomeMissing}
 	visits := []store.Visit{
-		{Complete: true, Changed: true}, {Complete: true}, gone, gone, {Complete: true, Changed: true}, gone, {Complete: true},
+		{Complete: true, Changed: true}, {Complete: true}, missing, missing, {Complete: true, Changed: true}, missing, {Complete: true},
 	}
 	for i := range visits {
 		visits[i].At = int64(10 + 10*i)
 	}
 	told := appendRemembered(nil, 0, &store.Page{}, visits, len(visits), 1000)
-	// the shard is also told the second visit that found the page missing
-	want := []refresh.Outcome{refresh.Unknown, refresh.Changed, refresh.Unknown, refresh.Unchanged}
+	want := []refresh.Outcome{refresh.Changed, refresh.Unchanged, refresh.Unknown, refresh.Unknown, refresh.Changed,
+		refresh.Unknown, refresh.Unchanged}
 	if got := outcomes(told); !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
+	}
+	for i, v := range told {
+		if v.gone != (i == 3) {
+			t.Errorf("gone after visit %d: %v", i, v.gone)
+		}
 	}
 }
 

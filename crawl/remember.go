@@ -32,12 +32,15 @@ type remembered struct {
 	page    int32 // in the list
 	outcome refresh.Outcome
 	claimed refresh.Source
+	gone    bool // since then the page is not kept fresh
 }
 
 // A past is the stored visits to the pages of some partitions. It is replayed partition by partition, because the
 // beliefs about a page depend on its site, which is in one partition. The visits to a partition's pages are read, then
 // replayed to the keeper in order of time. Each takes some microseconds a page or visit, so both go in bounded pieces
 // while the crawl goes on. After each partition, its pages may be picked, see picksEarly.
+//
+// Visits to pages that are gone are replayed too, because they taught about the other pages of their site.
 type past struct {
 	partitions []weburl.Partition // that are to be told
 	each       int                // last visits of a page that are told
@@ -92,15 +95,17 @@ func (s *Shard) remember(partitions ...weburl.Partition) error {
 	if len(partitions) == 0 {
 		return nil
 	}
-	live := int64(0)
+	pages := int64(0)
 	for _, p := range partitions {
 		total, err := s.rows.Counters(p)
 		if err != nil {
 			return fmt.Errorf("crawl: refresh: %w", err)
 		}
-		live += total.States[store.StateLive]
+		for _, state := range []store.State{store.StateLive, store.StateGone, store.StateMoved, store.StateWithdrawn} {
+			pages += total.States[state]
+		}
 	}
-	each := max(leastRemembered, int(rememberedVisits/max(1, live)))
+	each := max(leastRemembered, int(rememberedVisits/max(1, pages)))
 	s.fresh.then(func() {
 		s.fresh.close() // learning must not go on between visits of the past
 		s.fresh.past = &past{partitions: partitions, each: each}
@@ -119,7 +124,7 @@ func (s *Shard) rememberSome() error {
 	case !k.read:
 		return s.readPast(k)
 	case len(k.runs) > 0:
-		f.tellPast(k)
+		f.tellPast(k, s.now)
 	case f.learn(s.now):
 	default:
 		f.nextPast()
@@ -161,10 +166,14 @@ func (s *Shard) readPast(k *past) error {
 			return nil
 		}
 		rows++
-		if !s.refreshes(&row.Page) {
+		kept := s.refreshes(&row.Page)
+		if !kept && !s.taught(&row.Page) {
 			continue
 		}
 		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, row.Kept, k.each, s.now.UnixNano())
+		if last := len(visits) - 1; !kept && last >= 0 && visits[last].page == int32(len(k.pages)) {
+			visits[last].gone = true
+		}
 		k.pages = append(k.pages, pastPage{PageKey{p, row.Fingerprint}, row.URL, apart(&row.Page)})
 		k.ids = append(k.ids, -1)
 	}
@@ -173,6 +182,13 @@ func (s *Shard) readPast(k *past) error {
 		s.fresh.nextPast()
 	}
 	return nil
+}
+
+// taught reports whether visits to a page that is no longer kept fresh still teach about others.
+func (s *Shard) taught(row *store.Page) bool {
+	ended := keepfresh.Seconds(time.Unix(0, row.LastFetched))
+	return row.Versions > 0 && keepfresh.Seconds(s.now)-ended < refresh.Memory &&
+		s.rules.of(row.URL.Site()).Refresh.Has(row.ContentType)
 }
 
 // gather adds the visits of one piece.
@@ -185,17 +201,24 @@ func (k *past) gather(visits []remembered) {
 }
 
 // tellPast replays some more visits.
-func (f *fresh) tellPast(k *past) {
+func (f *fresh) tellPast(k *past, now time.Time) {
 	for range visitsRetold {
 		if len(k.runs) == 0 {
 			return
 		}
 		v := k.runs.next()
-		if k.ids[v.page] < 0 {
-			if v.outcome != refresh.Unknown {
-				page := &k.pages[v.page]
-				k.ids[v.page] = f.enter(page.key, page.url, page.apart, v.at)
-			}
+		switch {
+		case k.ids[v.page] >= 0:
+		case v.outcome == refresh.Unknown || v.gone:
+			continue
+		default:
+			page := &k.pages[v.page]
+			k.ids[v.page] = f.enter(page.key, page.url, page.apart, v.at)
+			continue
+		}
+		if v.gone {
+			f.forget(k.ids[v.page], now)
+			k.ids[v.page] = -1
 			continue
 		}
 		if v.claimed != 0 && v.outcome != refresh.Unknown {
@@ -224,7 +247,8 @@ func (f *fresh) goOn() {
 
 // appendRemembered appends the last visits of a page. The first of them that saw the whole page shows only when the
 // copy was fresh. If none did, an earlier visit takes its place. Visits in the future are left out: the clock was set
-// back since, or the partition's last owner had another clock. A page that was gone starts again.
+// back since, or the partition's last owner had another clock. At the second missing in a row the page is gone. If it
+// comes back, it starts again.
 func appendRemembered(dst []remembered, page int32, row *store.Page, visits []store.Visit, most int, now int64) []remembered {
 	recent := visits[max(0, len(visits)-most):]
 	ahead := liesAhead(recent, now)
@@ -237,15 +261,13 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 		latest = min(at, now)
 		dst = append(dst, remembered{at: keepfresh.Seconds(time.Unix(0, latest)), page: page, outcome: refresh.Unchanged})
 	}
-	begin, missing := len(dst), 0
+	missing := 0
 	for i, v := range recent {
 		switch {
 		case v.Complete:
 			missing = 0
 		case v.Outcome == store.OutcomeMissing:
-			if missing++; missing == 2 {
-				dst, latest = dst[:begin], math.MinInt64
-			}
+			missing++
 		}
 		if ahead[i] || v.At <= latest {
 			continue
@@ -253,7 +275,8 @@ func appendRemembered(dst []remembered, page int32, row *store.Page, visits []st
 		if v.Complete {
 			latest = v.At
 		}
-		told := remembered{at: keepfresh.Seconds(time.Unix(0, v.At)), page: page, claimed: refresh.Source(v.Claimed)}
+		told := remembered{at: keepfresh.Seconds(time.Unix(0, v.At)), page: page,
+			claimed: refresh.Source(v.Claimed), gone: missing == 2}
 		switch {
 		case v.Complete && v.Changed:
 			told.outcome = refresh.Changed

@@ -3,6 +3,7 @@ package crawl
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -176,5 +177,64 @@ func TestRemembersKin(t *testing.T) {
 	}
 	if before[1] > 0.4 {
 		t.Errorf("%s is stale with %.3f", names[1], before[1])
+	}
+}
+
+// TestRemembersGone has half of a site's pages change at every visit and go. After a restart, the shard believes the
+// same of the others as before it.
+func TestRemembersGone(t *testing.T) {
+	w := newWorld(t)
+	w.set("budget", "96", true)
+	w.set("interval", "24h", true)
+	var names []string
+	for n := range 24 {
+		names = append(names, fmt.Sprintf("http://a.test/%d", n))
+	}
+	w.web["http://a.test/"] = &page{status: 200, links: names}
+	for _, name := range names {
+		w.web[name] = &page{status: 200, body: "first"}
+	}
+	w.settings.Seeds = []weburl.URL{parse(t, "http://a.test/")}
+	w.open()
+	for hour := range 72 {
+		for n, name := range names {
+			if n%2 == 0 || hour%12 == 0 {
+				w.web[name].body = fmt.Sprint(hour)
+			}
+		}
+		w.run(time.Hour)
+	}
+	for n := 0; n < len(names); n += 2 {
+		w.web[names[n]].status = 404
+	}
+	w.run(48 * time.Hour)
+	stale := func(name string) float64 {
+		u, f := parse(t, name), w.shard.fresh
+		id, known := f.table.find(PageKey{w.shard.home(u.Site()), u.Fingerprint()})
+		if !known {
+			return -1
+		}
+		return f.belief.Copy(id, keepfresh.Seconds(w.now)).Stale
+	}
+	before := map[string]float64{}
+	for _, name := range names {
+		before[name] = stale(name)
+	}
+	w.stop(true)
+	w.open()
+	for steps := 0; w.shard.Remembers() && steps < 100; steps++ {
+		w.step()
+	}
+	gone := 0
+	for _, name := range names {
+		if before[name] < 0 {
+			gone++
+		}
+		if now := stale(name); math.Abs(now-before[name]) > 1e-6 {
+			t.Errorf("%s is stale with %.3f after a restart, before it with %.3f", name, now, before[name])
+		}
+	}
+	if gone < 6 {
+		t.Errorf("%d pages are gone", gone)
 	}
 }

@@ -36,6 +36,9 @@ const (
 	unseenPages = 1e-3 // weight of the starting prior in that of all sites
 )
 
+// Memory is how long a visit teaches about other pages of its site, in seconds.
+const Memory = memoryDays * day
+
 // state is what a learner knows about one page, apart from its evidence. Every page has one, so it is small. Maps of
 // the learner hold what only few pages have.
 type state struct {

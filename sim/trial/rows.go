@@ -174,14 +174,6 @@ func (w *watch) beliefsHold(n *node) {
 		_, err := other.Step(now)
 		w.t.must(err)
 	}
-	stay, gone := map[weburl.Site]int{}, map[weburl.Site]int{} // pages, by whether they are kept fresh still
-	for _, page := range n.pages() {
-		if _, kept := n.shard.Refreshing(page.URL, page.Fingerprint, now); kept {
-			stay[page.URL.Site()]++
-		} else if page.Visits > 0 {
-			gone[page.URL.Site()]++
-		}
-	}
 	for _, page := range n.pages() {
 		mine, kept := n.shard.Refreshing(page.URL, page.Fingerprint, now)
 		theirs, would := other.Refreshing(page.URL, page.Fingerprint, now)
@@ -190,8 +182,7 @@ func (w *watch) beliefsHold(n *node) {
 		}
 		told := plans || w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
 		told = told || w.withdrawn[page.Fingerprint]                                        // nor when a page was away
-		told = told || 3*gone[page.URL.Site()] >= stay[page.URL.Site()]                     // nor what others told
-		if kept && would && !told && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.35) && w.knowsRate(n, page) {
+		if kept && would && !told && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.2) && w.knowsRate(n, page) {
 			w.fail("beliefs", "%s is stale with %g, after a restart with %g", page.URL, mine.Stale, theirs.Stale)
 		}
 	}
