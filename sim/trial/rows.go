@@ -174,15 +174,23 @@ func (w *watch) beliefsHold(n *node) {
 		_, err := other.Step(now)
 		w.t.must(err)
 	}
+	folded := map[weburl.Site]bool{} // sites with pages of which old visits are no longer kept one by one
+	for _, page := range n.pages() {
+		if page.Visits > store.KeptVisits {
+			folded[page.URL.Site()] = true
+		}
+	}
 	for _, page := range n.pages() {
 		mine, kept := n.shard.Refreshing(page.URL, page.Fingerprint, now)
 		theirs, would := other.Refreshing(page.URL, page.Fingerprint, now)
 		if kept != would && page.Reason != "excluded" { // one that a reload excludes is let go of at its turn
 			w.fail("beliefs", "%s is kept fresh: %v, after a restart %v", page.URL, kept, would)
 		}
-		told := plans || w.site(page.URL.Site()).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
-		told = told || w.withdrawn[page.Fingerprint]                                        // nor when a page was away
-		if kept && would && !told && page.Visits <= 64 && !near(mine.Stale, theirs.Stale, 0.2) && w.knowsRate(n, page) {
+		site := page.URL.Site()
+		told := plans || w.site(site).Robots == robotsOpen || w.pinged[page.URL] // claims are not remembered
+		told = told || w.withdrawn[page.Fingerprint]                             // nor when a page was away
+		told = told || folded[site]                                              // nor what these visits taught
+		if kept && would && !told && !near(mine.Stale, theirs.Stale, 0.2) && w.knowsRate(n, page) {
 			w.fail("beliefs", "%s is stale with %g, after a restart with %g", page.URL, mine.Stale, theirs.Stale)
 		}
 	}
