@@ -1,5 +1,5 @@
 #!/bin/bash
-# Recrawls recorded histories by every refresh policy at some budgets, and prints tables as docs/notes/2026-11-freshness.md has them:
+# Recrawls recorded histories by every refresh policy at some budgets, and prints tables:
 # freshness with its interval over three seeds, mean age in days, and of the way from uniform to the oracle how much
 # each policy closes; then freshness by weight. What was measured is kept in DIR, a file for each policy and budget,
 # and not measured again; of the six years of commits some hours of processor time, most of it at the largest budget.
