@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/cmd/freshet/table"
+	"freshet/memory"
 	"freshet/schedule"
 )
 
@@ -62,6 +65,22 @@ func (f *fleetFlag) count() int {
 		n += c.Count
 	}
 	return n
+}
+
+// slotBytes is about the memory that a slot takes while tasks are scheduled.
+const slotBytes = 100
+
+// fits returns an error if the slots take more memory than the process may use. root holds the files of the machine.
+func (f *fleetFlag) fits(root fs.FS) error {
+	slots := 0.0
+	for _, c := range *f {
+		slots += float64(c.Count) * float64(c.Slots)
+	}
+	if limit := memory.Limit(root); limit > 0 && slots > float64(limit/slotBytes) {
+		return fmt.Errorf("%.0f slots take about %d bytes each, and the machine or its cgroup has %d MiB: want at most %d slots",
+			slots, slotBytes, limit>>20, limit/slotBytes)
+	}
+	return nil
 }
 
 // slotsOf returns the slots of a crawler.
@@ -137,6 +156,9 @@ func (o *scheduleOptions) run(cmd *cobra.Command) error {
 	}
 	if err := o.planning.validate(); err != nil {
 		return command.Usage(err)
+	}
+	if err := o.crawlers.fits(os.DirFS("/")); err != nil {
+		return command.Usage(fmt.Errorf("--crawlers: %w", err))
 	}
 	slots, err := schedule.Slots(o.crawlers, time.Duration(o.interval).Seconds())
 	if err != nil {
