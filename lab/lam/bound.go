@@ -3,8 +3,8 @@ package lam
 import "math"
 
 // bound returns a freshness, over clients or over data, that no scheduler exceeds in the long run, even if it knows
-// every page's rate. It holds only without downloaders, and for a run so long that the complete copies at the start
-// do not matter.
+// every page's rate. It holds only without downloaders, if one sending of a whole chunk serves all, and for a run so
+// long that the complete copies at the start do not matter.
 //
 // The bound respects the capacity only on average, by a price ν for a second of sending. Then every chunk is a
 // problem of its own. A chunk is all fresh when it has been sent, and Poisson changes have no memory, so sendings
@@ -50,7 +50,7 @@ func (w *world) bound(overData bool) float64 {
 		}
 	}
 	loss, _ := at(high)
-	return 1 - loss
+	return min(1, 1-loss)
 }
 
 // leastLoss returns the least loss per second of a chunk, including the price, over all numbers of stale pages at

@@ -98,7 +98,7 @@ func (l load) measure(ctx context.Context, out *lab.Result, doing string, seeds 
 	for run := range seeds {
 		w := l.draw(lab.Random(seed, run))
 		boundOverClients, boundOverData := math.NaN(), math.NaN()
-		if l.downloaders == 0 && l.subscribers > 0 {
+		if l.downloaders == 0 && l.subscribers > 0 && !l.unicast {
 			boundOverClients, boundOverData = w.bound(false), w.bound(true)
 		}
 		for i, c := range contenders {

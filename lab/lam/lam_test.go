@@ -68,6 +68,17 @@ func TestUnicast(t *testing.T) {
 	}
 }
 
+// TestUnicastBound holds that no bound stands beside a feed by unicast: what a sending costs there is not what the
+// bound assumes.
+func TestUnicastBound(t *testing.T) {
+	row := run(t, Experiment(), "--unicast", "--subscribers=3", "--duration=10d", "--seeds=1", "--scheduler=lifetime").Rows[0]
+	for _, over := range []string{"clients", "data"} {
+		if bound := row.Get("bound_freshness_over_" + over).(float64); !math.IsNaN(bound) {
+			t.Errorf("%v fresh over %s, the bound is %v", row.Get("freshness_over_"+over), over, bound)
+		}
+	}
+}
+
 // TestStaleTimes holds the mean times to those of a pure birth process, 1/((n-j)λ), for equal rates.
 func TestStaleTimes(t *testing.T) {
 	means := make([]float64, 15)

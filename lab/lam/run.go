@@ -55,7 +55,7 @@ func (f *facility) step(tick int, now float64) {
 // An outcome is the result of a run. Freshness and age are defined as in Lam and Garcia-Molina 2001, section 2.3.
 type outcome struct {
 	end, mean                       scheduler.Reading // over the last day; over the whole run
-	boundOverClients, boundOverData float64           // of freshness in the long run; NaN with downloaders
+	boundOverClients, boundOverData float64           // of freshness in the long run; NaN where none holds
 	week                            float64           // freshness over clients at exactly 7 days; NaN of shorter runs
 	delays                          scheduler.Delays
 	items                           scheduler.Histogram // data-item lag
