@@ -46,7 +46,7 @@ looks: setup ## compare pictures of 200 pages of three real sites with those of 
 
 check: .tools/built ## lint, check words, links and commands of docs, and look for known vulnerabilities
 	go test ./internal/house
-	go test -run OfDocs ./cmd/freshet
+	FRESHET_DOC_BENCHMARKS=1 go test -run OfDocs ./cmd/freshet
 	go -C bench vet ./...
 	.tools/golangci-lint run
 	.tools/govulncheck ./...

@@ -3,19 +3,27 @@
 # median and the slowest of ten answers by the clock, and the processor's time of an answer; and for the panes that cost
 # most, what one open window takes of a processor. With 10,000 sites it takes some ten minutes and 600 MB of disk,
 # nearly all to make it. A data directory that was made before can be given in its place.
+#
+#   bench/panes.sh [SITES [SECONDS]]
+#
+# SECONDS is how long each window stays open, 20 by default. PROGRAM is the absolute path of a freshet to
+# measure; else this one is built.
 set -eu
-what=${1:-10000}
+what=${1:-10000} seconds=${2:-20}
 cd "$(dirname "$0")"
 dir=$(mktemp -d)
 trap 'kill $viewer 2>/dev/null || true; rm -rf "$dir"' EXIT
-CGO_ENABLED=0 go build -C .. -trimpath -o "$dir/freshet" ./cmd/freshet
+if [ -z "${PROGRAM:-}" ]; then
+	PROGRAM=$dir/freshet
+	CGO_ENABLED=0 go build -C .. -trimpath -o "$PROGRAM" ./cmd/freshet
+fi
 data=$what
 if ! [ -d "$data" ]; then
 	data=$dir/data
 	awk -v sites="$what" 'BEGIN { for (s = 0; s < sites; s++) for (p = 0; p < 1000; p++) printf "http://site-%d.example/a/page-%d.html\n", s, p }' |
-		"$dir/freshet" import --data "$data" - >&2
+		"$PROGRAM" import --data "$data" - >&2
 fi
-"$dir/freshet" view "$data" --listen 127.0.0.1:0 >"$dir/said" 2>&1 &
+"$PROGRAM" view "$data" --listen 127.0.0.1:0 >"$dir/said" 2>&1 &
 viewer=$!
 until grep -q ' shows ' "$dir/said"; do sleep 0.2; done
 window=$(sed -n 's|/ shows .*||p' "$dir/said")
@@ -33,6 +41,6 @@ done
 echo 'open_window percent_of_a_processor'
 for pane in / /sites /trouble; do
 	before=$(ticks)
-	timeout 20 curl -fsN -o /dev/null -H 'Accept: text/event-stream' "$window$pane" || true
-	echo "$pane $(awk -v ticks=$(($(ticks) - before)) -v hz="$hz" 'BEGIN { print 100 * ticks / hz / 20 }')"
+	timeout "$seconds" curl -fsN -o /dev/null -H 'Accept: text/event-stream' "$window$pane" || true
+	echo "$pane $(awk -v ticks=$(($(ticks) - before)) -v hz="$hz" -v s="$seconds" 'BEGIN { print 100 * ticks / hz / s }')"
 done

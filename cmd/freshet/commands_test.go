@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func TestCommandsRun(t *testing.T) {
 	}
 }
 
-// placeholders gives a value to each word in capitals. ADDR is the daemon's address.
+// placeholders gives a value to each word in capitals. ADDR is the daemon's address. In forms, HERE is the folder.
 var placeholders = map[string]string{
 	"COMMAND": "crawl", "CURSOR": "start", "DIR": "folder", "FILE": "file", "HOST": "other.test", "NAME": "queue", "S": "0.05", "URL": "http://site.test/", "V": "0.1", "WORDS": "page",
 }
@@ -110,6 +111,9 @@ var forms = map[string]form{
 	"unblock HOST":               {},
 	"view":                       {args: "--data=data --for=500ms --listen=127.0.0.1:0"},
 	"weights":                    {args: "--log=queries.csv"},
+
+	// At its end a crawl waits a minute for a sink that is out of reach.
+	"serve --config freshet.yaml --refresh --budget 5000 --sink": {args: "--config=empty.yaml --data=handed --for=500ms --sink=file://HERE/sunk", code: command.ExitLimit},
 }
 
 // smaller are the flags that make an experiment quicker still than its Quick does: here its figures are of no
@@ -148,8 +152,12 @@ func quickForm(t *testing.T, words []string, address string) (args []string, cod
 			args = instead(t, args, strings.Fields(smaller[e.Name]))
 		}
 	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "ADDR", address)
+		args[i] = strings.NewReplacer("ADDR", address, "HERE", here).Replace(args[i])
 	}
 	return args, forms[known].code
 }

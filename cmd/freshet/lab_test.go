@@ -49,7 +49,7 @@ func TestLabPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var faults bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "go", "run", "-overlay", file, ".", "lab", "run", "latest", "--sites", "20", "--json")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-ldflags=-w", "-overlay", file, ".", "lab", "run", "latest", "--sites", "20", "--json")
 	cmd.Stderr = &faults
 	out, err := cmd.Output()
 	if err != nil {

@@ -18,19 +18,18 @@ import (
 // TestProgramsOfDocs checks the commands of other programs that pages name. The check depends on what the command
 // costs:
 //
-//   - go test with -bench: the test runs each benchmark once, if that takes seconds. For the others (costly) it
-//     checks that the name, the packages and the flags exist. go test ./... shows that they compile.
+//   - go test with -bench: the name, the packages and the flags must exist; go test ./... shows that they compile. With
+//     FRESHET_DOC_BENCHMARKS, as in make check, the test runs each benchmark once, if that takes seconds (costly).
 //   - go test without -bench: the test checks that the named tests exist. They run with all others.
 //   - make: a dry run. make alone runs.
 //   - A script below bench: bash parses it, and its runner must know the flags. Scripts that need no other crawler
-//     run (scripts).
+//     run once, with this program (scripts).
 //   - bench SUBCOMMAND and go run -C bench .: the subcommand and the flags must exist. The module bench is not built
 //     here.
 //   - Programs that are not ours, and those that need the open network: not run (others).
 func TestProgramsOfDocs(t *testing.T) {
-	seen := map[string]bool{}
-	bin := t.TempDir()
-	t.Setenv("GOBIN", bin)
+	seen, run := map[string]bool{}, map[string]bool{}
+	t.Setenv("GOBIN", t.TempDir())
 	for _, command := range commandsOf(t) {
 		if seen[command.text] || command.words[0] == "freshet" || isOthers(command.text) {
 			continue
@@ -43,9 +42,13 @@ func TestProgramsOfDocs(t *testing.T) {
 			case command.words[0] == "bench":
 				checkBench(t, command, args[0], nil)
 			case strings.HasPrefix(command.words[0], "bench/"):
-				checkScript(t, command, filepath.Join(bin, "freshet"))
+				checkScript(t, command)
+				if script := command.words[0]; !run[script] {
+					run[script] = true
+					runScript(t, script)
+				}
 			case command.words[0] == "go" && args[0] == "test":
-				checkGoTest(t, command)
+				checkGoTest(t, command, run)
 			case strings.HasPrefix(command.text, "go run -C bench . "):
 				checkBench(t, command, args[4], args[5:])
 			case command.words[0] == "go" && args[0] == "run" && strings.HasPrefix(args[1], "./internal/"):
@@ -178,7 +181,7 @@ var costly = []string{
 
 // scripts has the arguments that make a script below bench quick.
 var scripts = map[string]string{
-	"bench/panes.sh":  "3",
+	"bench/panes.sh":  "3 1",
 	"bench/replay.sh": "page-updates.csv.gz results uniform 0.01",
 	"bench/solver.sh": "20",
 }
@@ -224,36 +227,42 @@ func checkBench(t *testing.T, command namedCommand, name string, args []string) 
 	}
 }
 
-// checkScript holds that bash parses the script and that its runner knows the flags. It runs the script if the script
-// needs no other crawler. The script uses this program if the test has built it by now.
-func checkScript(t *testing.T, command namedCommand, program string) {
+// checkScript holds that bash parses the script and that its runner knows the flags.
+func checkScript(t *testing.T, command namedCommand) {
 	t.Helper()
-	script, err := filepath.Abs(filepath.Join("..", "..", command.words[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	inFolder(t, ".", "bash", "-n", script)
+	inRepository(t, "bash", "-n", command.words[0])
 	for _, word := range command.words[1:] {
 		if flag, ok := strings.CutPrefix(word, "-"); ok && !slices.Contains(literalsOf(t, "bench", "*.go"), flag) {
 			t.Errorf("%s: bench knows no -%s", command.page, flag)
 		}
 	}
-	args, ok := scripts[command.words[0]]
+}
+
+// runScript runs a script that needs no other crawler, with this program.
+func runScript(t *testing.T, name string) {
+	t.Helper()
+	args, ok := scripts[name]
 	if !ok {
 		return
 	}
 	for part, tool := range map[string]string{"replay.sh": "jq", "panes.sh": "curl"} {
-		if _, err := exec.LookPath(tool); err != nil && strings.HasSuffix(script, part) {
+		if _, err := exec.LookPath(tool); err != nil && strings.HasSuffix(name, part) {
 			t.Skipf("it needs %s, which is not installed", tool)
 		}
 	}
-	if _, err := os.Stat(program); err == nil {
-		t.Setenv("PROGRAM", program)
+	script, err := filepath.Abs(filepath.Join("..", "..", name))
+	if err != nil {
+		t.Fatal(err)
 	}
+	program, err := exec.LookPath("freshet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PROGRAM", program)
 	dir := t.TempDir()
 	putHistories(t, filepath.Join(dir, "page-updates.csv.gz"), "site0", "site1", "site2", "site3")
 	if out := inFolder(t, dir, append([]string{script}, strings.Fields(args)...)...); out == "" {
-		t.Errorf("%s %s prints nothing", command.words[0], args)
+		t.Errorf("%s %s prints nothing", name, args)
 	}
 }
 
@@ -294,13 +303,18 @@ func goTestOf(words []string) (g goTest) {
 	return g
 }
 
-// checkGoTest holds that everything the command names exists. It runs the benchmarks once unless they are costly.
-func checkGoTest(t *testing.T, command namedCommand) {
+// checkGoTest holds that everything the command names exists. If asked to, it runs the benchmarks once unless they are
+// costly, or were run before.
+func checkGoTest(t *testing.T, command namedCommand, run map[string]bool) {
 	t.Helper()
 	asked := goTestOf(command.words[2:])
 	checkNames(t, command, asked)
+	if os.Getenv("FRESHET_DOC_BENCHMARKS") == "" {
+		return
+	}
 	for _, folder := range asked.folders {
-		if asked.bench != "" && !slices.Contains(costly, folder+" "+asked.bench) {
+		if name := folder + " " + asked.bench; asked.bench != "" && !run[name] && !slices.Contains(costly, name) {
+			run[name] = true
 			out := inRepository(t, "go", "test", "-run", "^$", "-bench", asked.bench, "-benchtime", "1x", "./"+folder)
 			if !strings.Contains(out, "\nBenchmark") {
 				t.Errorf("%s: no benchmark ran:\n%s", command.page, out)
