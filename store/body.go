@@ -77,6 +77,12 @@ func (s *Store) VersionBody(u weburl.URL, v *Version) (*Body, error) {
 	return b, nil
 }
 
+// OnDisk reports whether a capture is in a file on this machine, and not in an object store.
+func (s *Store) OnDisk(capture Pointer) bool {
+	_, moved := s.Inside().Moved(capture.File)
+	return !moved
+}
+
 func captureError(err error) error {
 	if errors.Is(err, warc.ErrCorrupt) {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)

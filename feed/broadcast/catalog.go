@@ -160,15 +160,15 @@ func (c *catalog) wanted(number int, interest *Interest) (pages uint64) {
 	return pages
 }
 
-// load reads the current versions of some pages of a chunk.
-func (c *catalog) load(number int, pages uint64) (*Chunk, error) {
+// load reads the current versions of some pages of a chunk. With onDisk it reads nothing from an object store.
+func (c *catalog) load(number int, pages uint64, onDisk bool) (*Chunk, error) {
 	r := &c.runs[number]
 	chunk := &Chunk{Number: number, Site: string(r.site)}
 	for i := range r.pages {
 		if pages&(1<<i) == 0 {
 			continue
 		}
-		current, err := c.current(r.p, &r.pages[i])
+		current, err := c.current(r.p, &r.pages[i], onDisk)
 		if err != nil {
 			return nil, err
 		}
@@ -177,11 +177,28 @@ func (c *catalog) load(number int, pages uint64) (*Chunk, error) {
 	return chunk, nil
 }
 
+// probe tries to read some pages of a chunk, beside the loop, and sends the error.
+func (c *catalog) probe(number int, pages uint64, to chan<- error) {
+	r := run{p: c.runs[number].p, pages: slices.Clone(c.runs[number].pages)}
+	go func() {
+		for i := range r.pages {
+			if pages&(1<<i) == 0 {
+				continue
+			}
+			if _, err := c.current(r.p, &r.pages[i], false); err != nil {
+				to <- err
+				return
+			}
+		}
+		to <- nil
+	}()
+}
+
 // errUnread matches the errors of bodies that cannot be read now, but may be later.
 var errUnread = errors.New("broadcast: a page cannot be read now")
 
 // current reads a page's current version. A body that is not kept, too long or lost is withheld.
-func (c *catalog) current(p weburl.Partition, its *known) (page Page, err error) {
+func (c *catalog) current(p weburl.Partition, its *known, onDisk bool) (page Page, err error) {
 	row, err := c.store.Page(p, its.fp)
 	if err != nil {
 		return page, fmt.Errorf("broadcast: page %s of partition %d: %w", its.fp, p, err)
@@ -195,6 +212,9 @@ func (c *catalog) current(p weburl.Partition, its *known) (page Page, err error)
 	version, err := c.store.Version(p, its.fp, row.Versions)
 	if err != nil || version.Capture.IsZero() || version.Size > maxBody {
 		return page, nil
+	}
+	if onDisk && !c.store.OnDisk(version.Capture) {
+		return page, errUnread
 	}
 	body, err := c.store.VersionBody(row.URL, &version)
 	if store.IsLost(err) {

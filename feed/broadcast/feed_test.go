@@ -647,6 +647,46 @@ func TestCaptureOutOfReach(t *testing.T) {
 	}
 }
 
+// TestOthersGoOn holds that a page whose capture is out of reach costs only its own chunk: pages of other sites come
+// meanwhile, and it comes afterwards. A copy without it is not whole.
+func TestOthersGoOn(t *testing.T) {
+	w := crawled.New(t, 2, 2)
+	away := crawled.URL(0, 1)
+	w.FailPage(away, errors.New("no answer"))
+	waits := make(lines, 100)
+	_, address := serveFeed(t, w, broadcast.Options{Clock: clock.New(time.Unix(1.8e9, 0), 100), Logger: slog.New(slog.NewTextHandler(waits, nil))})
+	came := make(lines, 100)
+	client, err := mirror.New(mirror.Options{Addresses: []string{address}, Dir: t.TempDir(), Once: true, OnChange: func(c mirror.Change) error {
+		_, err := came.Write([]byte(c.URL))
+		return err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(client.Run(t.Context()), client.Close()) }()
+	for range 2 {
+		if at := <-came; !strings.HasPrefix(at, "http://h1.test/") {
+			t.Errorf("%s came first", at)
+		}
+	}
+	if said := <-waits; !strings.Contains(said, "no answer") {
+		t.Errorf("it says %s", said)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the copy ended without a page: %v", err)
+	default:
+	}
+	w.FailPage(away, nil)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if len(came) != 2 {
+		t.Errorf("%d pages came at last, want 2", len(came))
+	}
+}
+
 // TestLostCapture holds that a page whose capture is lost costs no mirror its other pages, that it is warned of once
 // with what to do, and that its next version comes.
 func TestLostCapture(t *testing.T) {

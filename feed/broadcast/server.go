@@ -102,6 +102,11 @@ type Server struct {
 
 	receivers []int // scratch of send
 
+	unread  []int      // chunks that are held because of a page that cannot be read
+	lacking uint64     // the pages that were to be read of the first of them
+	again   time.Time  // when that one is tried again; zero: it is being tried
+	probed  chan error // the outcome
+
 	streams atomic.Int64 // requests for the stream under way, admitted or not
 	reading atomic.Int64 // bytes in memory of subscriptions that are not admitted yet
 
@@ -132,7 +137,7 @@ func NewServer(o Options) (*Server, error) {
 	return &Server{
 		o: o, demand: scheduler.NewDemand(policy, scheduler.Options{Copies: o.Transport.Copies()}), started: o.Clock.Now(),
 		catalog:  newCatalog(o.Store, o.Logger, o.ChunkBytes),
-		audience: newAudience(), asks: make(chan func()), done: make(chan struct{}),
+		audience: newAudience(), asks: make(chan func()), done: make(chan struct{}), probed: make(chan error, 1),
 	}, nil
 }
 
@@ -147,7 +152,7 @@ const (
 	readAtOnce = 4096                   // entries of the log
 	lookEvery  = 200 * time.Millisecond // between reads of the log; pages that come in between form chunks together
 	heartbeat  = 15 * time.Second       // between signs of life
-	readAgain  = 5 * time.Second        // before a page that could not be read is tried again
+	readAgain  = 5 * time.Second        // before a chunk that could not be read is tried again
 )
 
 // Run serves until ctx ends. Its error is the store's.
@@ -156,6 +161,9 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	defer func() {
 		for _, session := range s.sessions {
 			session.queue.close()
+		}
+		if len(s.unread) > 0 && s.again.IsZero() {
+			<-s.probed
 		}
 	}()
 	if s.reader, err = feed.NewReader(s.o.Store, feed.Start, ""); err != nil {
@@ -193,6 +201,8 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		select {
 		case ask := <-s.asks:
 			ask()
+		case err := <-s.probed:
+			s.tried(err)
 		case <-bell:
 			grown = true
 		case <-timer.C:
@@ -278,9 +288,18 @@ func (s *Server) want(session *Session, has *inventory, number int) (want schedu
 	return want, wanted != 0 && (want.Missing != 0 || !session.ask.Download)
 }
 
-// step sends a chunk if the budget allows it and a client needs one. Otherwise it returns how long to wait.
+// step sends a chunk if the budget allows it and a client needs one. Otherwise it returns how long to wait. It holds a
+// chunk that cannot be read, so that others go on.
 func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) {
 	wait = s.beat.Sub(now)
+	if len(s.unread) > 0 && !s.again.IsZero() {
+		if now.Before(s.again) {
+			wait = min(wait, s.again.Sub(now))
+		} else {
+			s.again = time.Time{}
+			s.catalog.probe(s.unread[0], s.lacking, s.probed)
+		}
+	}
 	if now.Before(s.next) {
 		return min(wait, s.next.Sub(now)), false, nil
 	}
@@ -288,11 +307,16 @@ func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) 
 	if !ok {
 		return wait, false, nil
 	}
-	chunk, err := s.catalog.load(number, s.demand.Missing(number))
+	pages := s.demand.Missing(number)
+	chunk, err := s.catalog.load(number, pages, len(s.unread) > 0)
 	if errors.Is(err, errUnread) {
-		s.o.Logger.Warn("the feed waits until a page can be read", "error", err)
-		s.next = now.Add(readAgain)
-		return min(wait, readAgain), false, nil
+		if len(s.unread) == 0 {
+			s.o.Logger.Warn("a page of the feed waits until it can be read; those on this disk go on", "error", err)
+			s.lacking, s.again = pages, now.Add(readAgain)
+		}
+		s.unread = append(s.unread, number)
+		s.demand.Hold(number, true, s.seconds(now))
+		return 0, true, nil
 	}
 	if err != nil {
 		return 0, false, err
@@ -303,6 +327,19 @@ func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) 
 	}
 	s.send(number, frame, now)
 	return 0, true, nil
+}
+
+// tried lets the held chunks be sent if the first of them could be read.
+func (s *Server) tried(err error) {
+	now := s.o.Clock.Now()
+	if errors.Is(err, errUnread) {
+		s.again = now.Add(readAgain)
+		return
+	}
+	for _, number := range s.unread {
+		s.demand.Hold(number, false, s.seconds(now))
+	}
+	s.unread = nil
 }
 
 // send sends a chunk to all clients that need it, and tells those that now have everything.

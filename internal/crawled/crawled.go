@@ -34,6 +34,7 @@ type Web struct {
 	mu    sync.Mutex
 	pages map[string]string // URL → text; absent: 404
 	fault error             // of reading a capture; nil: none
+	only  store.Pointer     // the capture that fault is about; zero: all
 	lost  store.Pointer     // a capture that cannot be read
 }
 
@@ -121,11 +122,29 @@ func (w *Web) Set(at, text string) {
 func (w *Web) Fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fault = err
+	w.fault, w.only = err, store.Pointer{}
+}
+
+// FailPage makes each reading of a page's last version fail, until FailPage with nil.
+func (w *Web) FailPage(at string, err error) {
+	w.t.Helper()
+	only := w.capture(at)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault, w.only = err, only
 }
 
 // Lose makes the capture of a page's last version permanently unreadable.
 func (w *Web) Lose(at string) {
+	w.t.Helper()
+	lost := w.capture(at)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = lost
+}
+
+// capture returns where the last version of a page is.
+func (w *Web) capture(at string) store.Pointer {
 	w.t.Helper()
 	u := parse(w.t, at)
 	page, fp, err := w.Store().PageOf(u)
@@ -136,9 +155,7 @@ func (w *Web) Lose(at string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lost = v.Capture
+	return v.Capture
 }
 
 // captures are the files of a crawl's captures.
@@ -151,8 +168,14 @@ func (c captures) MaybeError(op errorfs.Op) error {
 	if op.Kind != errorfs.OpFileReadAt || !strings.Contains(op.Path, ".warc.gz") {
 		return nil
 	}
-	if !c.lost.IsZero() && op.Offset == c.lost.Offset && strings.Contains(op.Path, c.lost.File) {
+	of := func(capture store.Pointer) bool {
+		return op.Offset == capture.Offset && strings.Contains(op.Path, capture.File)
+	}
+	if !c.lost.IsZero() && of(c.lost) {
 		return &fs.PathError{Op: "read", Path: op.Path, Err: syscall.EIO}
+	}
+	if !c.only.IsZero() && !of(c.only) {
+		return nil
 	}
 	return c.fault
 }

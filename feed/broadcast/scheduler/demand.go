@@ -78,8 +78,9 @@ type Demand struct {
 	changes ChangeFollower
 
 	chunks  []chunk
-	marks   []mark   // by chunk
-	seen    []uint16 // by page: its changes, up to 65,535; nil unless the scheduler asks, see countChanges
+	marks   []mark       // by chunk
+	seen    []uint16     // by page: its changes, up to 65,535; nil unless the scheduler asks, see countChanges
+	held    map[int]bool // chunks that are passed over
 	clients []client
 	free    []int32 // numbers of clients that have left
 	behind  ranking // clients passed over for their rate, by -busy
@@ -123,7 +124,7 @@ func NewDemand(policy Scheduler, options Options) *Demand {
 	if options.Backlog == 0 {
 		options.Backlog = 60
 	}
-	d := &Demand{options: options, policy: policy}
+	d := &Demand{options: options, policy: policy, held: map[int]bool{}}
 	d.pairs, _ = policy.(PairFollower)
 	d.changes, _ = policy.(ChangeFollower)
 	policy.Attach(d)
@@ -153,6 +154,14 @@ func (d *Demand) Resize(i, page int, bytes int32, now float64) {
 		d.chunks[i].Sizes[page] = bytes
 		d.policy.Touch(i, now)
 	}
+}
+
+// Hold passes a chunk over, or ends that. Clients lack its pages all the same, but it is not picked.
+func (d *Demand) Hold(i int, held bool, now float64) {
+	if delete(d.held, i); held {
+		d.held[i] = true
+	}
+	d.policy.Touch(i, now)
 }
 
 // Join adds a client and returns its number. The number is reused once the client has left; a downloader leaves

@@ -22,11 +22,17 @@ func (d *Demand) Requests(i int) float64 {
 	return requests * c.Weight
 }
 
-// Needed reports whether a ready client lacks anything of a chunk.
+// Needed reports whether a ready client lacks anything of a chunk that is not held.
 func (d *Demand) Needed(i int) bool { return d.Missing(i) != 0 }
 
-// Missing has a bit for each page of a chunk that a ready client lacks. Sending the chunk must carry these pages.
-func (d *Demand) Missing(i int) (pages uint64) { return d.chunks[i].missing() }
+// Missing has a bit for each page of a chunk that a ready client lacks, and none if the chunk is held. Sending the
+// chunk must carry these pages.
+func (d *Demand) Missing(i int) (pages uint64) {
+	if d.held[i] {
+		return 0
+	}
+	return d.chunks[i].missing()
+}
 
 // Receivers appends to dst the ready clients that lack anything of a chunk. Sent gives the chunk to these. It takes
 // a step for each.

@@ -43,7 +43,11 @@ func (s *RQ) Touch(i int, now float64) {
 			continue
 		}
 		for _, who := range g.members {
-			s.lacked[who.client].set(entry{key, int32(i), who.slot})
+			if s.d.held[i] {
+				s.lacked[who.client].remove(who.slot)
+			} else {
+				s.lacked[who.client].set(entry{key, int32(i), who.slot})
+			}
 			s.rank(who.client)
 		}
 	}
