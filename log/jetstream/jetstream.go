@@ -62,8 +62,11 @@ func (l *Log) create(ctx context.Context, i int) error {
 		within, cancel := context.WithTimeout(ctx, answerTime)
 		_, err := l.js.CreateStream(within, l.config(i))
 		cancel()
-		if err == nil || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return err
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return fmt.Errorf("it has other settings than this program gives it: compare nats stream info with that of another stream of the cluster, and edit it: %w", err)
+		}
+		if err == nil {
+			return nil
 		}
 		if l.clock.Sleep(ctx, tryAgain) != nil {
 			return errors.Join(ctx.Err(), err)
@@ -97,13 +100,18 @@ const (
 	tryAgain   = 50 * time.Millisecond
 )
 
+// lostAfter is how long the servers must say that a log ends before a node's last entry until that is believed. A
+// server that is cut off from the others can say so for a while.
+const lostAfter = 30 * time.Second
+
 // Append implements log.Log. It sends an unacknowledged entry again behind the same place, so the entry is stored at
-// most once.
+// most once. It returns ErrBroken if the servers have lost entries.
 func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e log.Entry) (log.Place, error) {
 	data, chain, err := log.Seal(after, e)
 	if err != nil {
 		return after, err
 	}
+	var behind time.Time // since when the log has ended too early; zero: it has not
 	for {
 		seq, err := l.publish(ctx, p, after.Seq, data)
 		if err == nil {
@@ -113,6 +121,13 @@ func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e
 			var at log.Place
 			if at, err = l.written(ctx, p, after, chain); err == nil || errors.Is(err, log.ErrDeposed) || errors.Is(err, log.ErrBroken) {
 				return at, err
+			}
+			if lost := l.lost(ctx, p, after); lost == nil {
+				behind = time.Time{}
+			} else if now := l.clock.Now(); behind.IsZero() {
+				behind = now
+			} else if now.Sub(behind) >= lostAfter {
+				return after, lost
 			}
 		}
 		if l.clock.Sleep(ctx, tryAgain) != nil {
@@ -136,6 +151,19 @@ func (l *Log) written(ctx context.Context, p weburl.Partition, after log.Place, 
 		return after, fmt.Errorf("%w: partition %d: entry %d is %s's", log.ErrDeposed, p, r.At.Seq, r.Owner)
 	}
 	return after, errors.New("the server that answers lags behind")
+}
+
+// lost returns an error if the log's stream ends before a place, by the server that leads it.
+func (l *Log) lost(ctx context.Context, p weburl.Partition, after log.Place) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	s, err := l.js.Stream(ctx, l.stream(p))
+	if err != nil || s.CachedInfo().State.LastSeq >= after.Seq {
+		return nil
+	}
+	return fmt.Errorf("%w: partition %d: the NATS servers have lost entries: stream %s ends at %d, and entry %d was acknowledged: "+
+		"start the servers with their files, or begin a new cluster with --cluster NAME and empty directories",
+		log.ErrBroken, p, l.stream(p), s.CachedInfo().State.LastSeq, after.Seq)
 }
 
 func (l *Log) publish(ctx context.Context, p weburl.Partition, last uint64, data []byte) (uint64, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +95,26 @@ func TestLog(t *testing.T) {
 	}
 	if texts, _ := all(t, ctx, l, 0, log.Place{}); len(texts) != 1 {
 		t.Errorf("another partition has %q, want one entry", texts)
+	}
+}
+
+// TestLostLog holds that a node is told what to do if the servers have lost what they acknowledged.
+func TestLostLog(t *testing.T) {
+	ctx, l := opened(t, 1, 1)
+	l.clock = clock.New(time.Unix(1.8e9, 0), 100)
+	at, err := log.Take(ctx, l, 0, "one", log.Place{}, func(log.Read) error { return nil })
+	if err == nil {
+		at, err = l.Append(ctx, 0, at, log.Entry{Owner: "one", Data: []byte("stored")})
+	}
+	if err == nil {
+		err = errors.Join(l.js.DeleteStream(ctx, l.StreamName(0)), l.create(ctx, 0))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Append(ctx, 0, at, log.Entry{Owner: "one", Data: []byte("more")})
+	if !errors.Is(err, log.ErrBroken) || !strings.Contains(err.Error(), "start the servers with their files") {
+		t.Errorf("%v", err)
 	}
 }
 
