@@ -116,18 +116,18 @@ func (c Chain) next(raw []byte) Chain {
 	return Chain(h.Sum(nil))
 }
 
-// maxData is the most data of an entry, in bytes. The rest of MaxEntry is for the other fields.
-const maxData = MaxEntry - 4<<10
+// MaxData is the most data of an entry, in bytes. The rest of MaxEntry is for the other fields.
+const MaxData = MaxEntry - 4<<10
 
-// AppendData appends an owner's data of any length, in as many entries as needed. The errors are Append's. After an
-// error the log may have a part of the data; readers ignore it.
-func AppendData(ctx context.Context, l Log, p weburl.Partition, after Place, owner string, data []byte) (Place, error) {
-	for len(data) > maxData {
+// AppendData appends an owner's data of any length, in as many entries of at most that many bytes as needed. The errors
+// are Append's. After an error the log may have a part of the data; readers ignore it.
+func AppendData(ctx context.Context, l Log, p weburl.Partition, after Place, owner string, data []byte, most int) (Place, error) {
+	for len(data) > most {
 		var err error
-		if after, err = l.Append(ctx, p, after, Entry{Owner: owner, Data: data[:maxData], More: true}); err != nil {
+		if after, err = l.Append(ctx, p, after, Entry{Owner: owner, Data: data[:most], More: true}); err != nil {
 			return after, err
 		}
-		data = data[maxData:]
+		data = data[most:]
 	}
 	return l.Append(ctx, p, after, Entry{Owner: owner, Data: data})
 }

@@ -55,11 +55,11 @@ func TestAppendData(t *testing.T) {
 	l := &ends{}
 	place := Place{}
 	var want [][]byte
-	for _, size := range []int{1, maxData - 1, maxData, maxData + 1, 3*maxData + 5, 2 * maxData} {
+	for _, size := range []int{1, MaxData - 1, MaxData, MaxData + 1, 3*MaxData + 5, 2 * MaxData} {
 		data := bytes.Repeat([]byte{byte(size)}, size)
 		want = append(want, data)
 		var err error
-		if place, err = AppendData(t.Context(), l, 0, place, "one", data); err != nil {
+		if place, err = AppendData(t.Context(), l, 0, place, "one", data, MaxData); err != nil {
 			t.Fatal(err)
 		}
 	}

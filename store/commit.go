@@ -35,6 +35,7 @@ type appliedRecord struct {
 	from, to int
 	capture  capture
 	seeds    bool // it makes pages seeds
+	purges   bool // it takes pages down
 }
 
 // capture are the members of a record's capture, as Fetch has them.
@@ -318,7 +319,7 @@ func (s *Store) stage(st *state, r Record, c capture) (weburl.Partition, uint64)
 	n := st.peekTotal(p).Records + 1
 	from := len(s.records)
 	s.records = AppendRecord(s.records, r)
-	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records), c, makesSeeds(r)})
+	s.applied = append(s.applied, appliedRecord{p, n, from, len(s.records), c, makesSeeds(r), takesDown(r)})
 	st.apply(p, n, r, s.records[from:])
 	return p, n
 }

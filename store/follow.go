@@ -30,6 +30,7 @@ type Group struct {
 	Place     log.Place // for Log.Append: behind the previous group; for Follow: behind this one
 	Data      []byte    // the encoded records with their captures; empty: none
 	Seeds     bool      // for Log.Append: the records make pages seeds
+	Purges    bool      // for Log.Append: the records take pages down
 }
 
 // grouped is the decoded Data of a Group.
@@ -37,7 +38,8 @@ type grouped struct {
 	First   uint64          `cbor:"1,keyasint"` // number of the first record
 	Records []groupedRecord `cbor:"2,keyasint"`
 
-	seeds bool // they make pages seeds
+	seeds  bool // they make pages seeds
+	purges bool // they take pages down
 }
 
 // groupedRecord is a record, and its capture if it has one.
@@ -81,7 +83,7 @@ func (s *Store) groupsOf(st *state, staged []appliedRecord) (groups []Group, err
 			g = &grouped{First: a.n}
 			of[a.p], order = g, append(order, a.p)
 		}
-		g.seeds = g.seeds || a.seeds
+		g.seeds, g.purges = g.seeds || a.seeds, g.purges || a.purges
 		g.Records = append(g.Records, groupedRecord{
 			Record: s.records[a.from:a.to], Members: a.capture.members, Main: a.capture.main,
 		})
@@ -91,7 +93,7 @@ func (s *Store) groupsOf(st *state, staged []appliedRecord) (groups []Group, err
 		if err != nil {
 			return nil, fmt.Errorf("store: encode records of partition %d: %w", p, err)
 		}
-		groups = append(groups, Group{Partition: p, Place: st.peekTotal(p).Place, Data: data, Seeds: of[p].seeds})
+		groups = append(groups, Group{Partition: p, Place: st.peekTotal(p).Place, Data: data, Seeds: of[p].seeds, Purges: of[p].purges})
 	}
 	return groups, nil
 }
@@ -156,6 +158,14 @@ func seedsOf(records []Record) (seeds []weburl.URL) {
 func makesSeeds(r Record) bool {
 	found, ok := r.(*Discovered)
 	return ok && slices.ContainsFunc(found.New, func(page NewPage) bool { return page.Seed })
+}
+
+func takesDown(r Record) bool {
+	switch r.(type) {
+	case *Purged, *SitePurged:
+		return true
+	}
+	return false
 }
 
 func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupedRecord, err error) {

@@ -122,7 +122,7 @@ func TestLostLog(t *testing.T) {
 func TestLargeData(t *testing.T) {
 	ctx, l := opened(t, 1, 1)
 	data := bytes.Repeat([]byte("a page"), 600_000)
-	if _, err := log.AppendData(ctx, l, 0, log.Place{}, "one", data); err != nil {
+	if _, err := log.AppendData(ctx, l, 0, log.Place{}, "one", data, log.MaxData); err != nil {
 		t.Fatal(err)
 	}
 	var joined log.Joined

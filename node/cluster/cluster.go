@@ -148,6 +148,8 @@ type Cluster struct {
 
 	heard map[weburl.Partition][]subscription // subscriptions to partitions' subjects; used by the mover
 
+	mostData int // of an entry of the log, in bytes
+
 	scope scope
 	owned atomic.Bool // the store of snapshots belongs to the cluster
 
@@ -156,6 +158,7 @@ type Cluster struct {
 	mu      sync.Mutex
 	members *members
 	busy    map[weburl.Partition]bool // what alone keeps apart
+	downs   map[weburl.Partition]knownTakeDown
 	pages   []int64
 	vitals  share.Vitals
 	pause   knownPause
@@ -177,7 +180,12 @@ func (c *Cluster) Append(groups []store.Group) error {
 	for i := range groups {
 		all.Go(func() {
 			g := &groups[i]
-			g.Place, errs[i] = log.AppendData(c.life, c.log, g.Partition, g.Place, c.options.Node, g.Data)
+			if g.Purges {
+				if errs[i] = c.noteTakeDown(g.Partition, g.Place); errs[i] != nil {
+					return
+				}
+			}
+			g.Place, errs[i] = log.AppendData(c.life, c.log, g.Partition, g.Place, c.options.Node, g.Data, c.mostData)
 			if g.Seeds {
 				c.scope.grows(g.Partition)
 			}
@@ -216,10 +224,7 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 	moving, c.stay = context.WithCancel(moving)
 	context.AfterFunc(c.life, c.stay)
 	if c.options.Snapshots != nil {
-		c.moves.Go(func() {
-			_ = c.options.Clock.Sleep(moving, c.options.Snapshots.Every)
-			c.every(moving, c.options.Snapshots.Every, func() { c.saveAll(moving) })
-		})
+		c.moves.Go(func() { c.saveInTurn(moving) })
 	}
 	c.moves.Go(func() { c.every(moving, c.options.Lease/20, func() { c.move(moving) }) })
 	c.moves.Go(func() { c.every(moving, c.options.Lease/20, func() { c.catchUp(moving) }) })

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,12 +76,17 @@ type world struct {
 	behind  int // … in the place of what they had
 	older   int // … that were not the last ones
 
+	wide       int                         // appends that held data of several partitions
+	parted     int                         // data in several entries that were acknowledged
+	evened     int                         // times the partitions were divided by their pages
+	downs      map[weburl.Partition]uint64 // the place before the last take-down
 	unreadable string                      // objects whose names begin so; "": none
 	barred     map[string]weburl.Partition // of which a node can load no snapshot
 	damage     map[string]weburl.Partition // … of which it can apply nothing
 	copies     int                         // nodes that have each partition; 0: all
 	seeded     int                         // sites with seeds in each partition
 	loading    time.Duration               // of a snapshot
+	every      time.Duration               // between snapshots of a partition
 }
 
 // disk is what a node keeps when it ends.
@@ -95,11 +101,11 @@ func newWorld(t *testing.T, seed uint64, plant string) *world {
 		t.Fatal(err)
 	}
 	return &world{
-		objects: bucket, seeded: 1,
+		objects: bucket, seeded: 1, every: 20 * time.Second,
 		t: t, seed: seed, plant: plant, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
 		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
 		dropped: map[weburl.Partition]uint64{}, damaged: map[weburl.Partition]string{}, disks: map[string]*disk{}, barred: map[string]weburl.Partition{}, damage: map[string]weburl.Partition{},
-		heard: map[string]map[*heard]bool{}, inboxes: map[string]chan *nats.Msg{}, done: map[string]int{},
+		heard: map[string]map[*heard]bool{}, inboxes: map[string]chan *nats.Msg{}, done: map[string]int{}, downs: map[weburl.Partition]uint64{},
 	}
 }
 
@@ -169,11 +175,13 @@ type entry struct {
 	key      string
 	value    []byte
 	revision uint64
+	created  time.Time
 }
 
-func (e entry) Key() string      { return e.key }
-func (e entry) Value() []byte    { return e.value }
-func (e entry) Revision() uint64 { return e.revision }
+func (e entry) Key() string        { return e.key }
+func (e entry) Value() []byte      { return e.value }
+func (e entry) Revision() uint64   { return e.revision }
+func (e entry) Created() time.Time { return e.created }
 
 // bucketOf is the bucket as a node sees it.
 type bucketOf struct {
@@ -222,7 +230,7 @@ func (b bucketOf) update(key string, value []byte, behind uint64) (uint64, error
 		return 0, jetstream.ErrKeyExists
 	}
 	b.last++
-	e := entry{key: key, value: value, revision: b.last}
+	e := entry{key: key, value: value, revision: b.last, created: clock.Real().Now()}
 	b.entries[key] = e
 	for _, w := range b.watches {
 		w.tell(e)
@@ -233,7 +241,7 @@ func (b bucketOf) update(key string, value []byte, behind uint64) (uint64, error
 func (b bucketOf) WatchAll(ctx context.Context, _ ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w := &watcher{of: b.world, updates: make(chan jetstream.KeyValueEntry, 1<<16)}
+	w := &watcher{of: b.world, node: b.node, updates: make(chan jetstream.KeyValueEntry, 1<<16)}
 	for _, e := range b.entries {
 		w.tell(e)
 	}
@@ -245,11 +253,15 @@ func (b bucketOf) WatchAll(ctx context.Context, _ ...jetstream.WatchOpt) (jetstr
 // while.
 type watcher struct {
 	of      *world
+	node    string
 	updates chan jetstream.KeyValueEntry
 	stalled time.Time
 }
 
 func (w *watcher) tell(e entry) {
+	if w.of.plant == "layout-not-heard" && w.node == "b" && e.key == layoutKey {
+		return
+	}
 	now := clock.Real().Now()
 	if w.of.one(300) {
 		w.stalled = now.Add(time.Duration(w.of.rng.Int64N(int64(20 * time.Second))))
@@ -280,6 +292,9 @@ func (l logOf) Append(ctx context.Context, p weburl.Partition, after log.Place, 
 	_, chain, err := log.Seal(after, e)
 	if err != nil {
 		return after, err
+	}
+	if e.More && l.plant == "part-lost" && l.chance(10) {
+		return after, nil
 	}
 	for ctx.Err() == nil {
 		within, cancel := context.WithTimeout(ctx, answerTime)
@@ -345,6 +360,9 @@ func (l logOf) Read(ctx context.Context, p weburl.Partition, after log.Place) it
 			return
 		}
 		for _, r := range rest {
+			if r.Taken && l.plant == "part-kept-of-who-was-deposed" {
+				r.Entry = log.Entry{Owner: r.Owner, More: true}
+			}
 			if !yield(r, nil) {
 				return
 			}
@@ -479,6 +497,21 @@ func (w *world) whole(p weburl.Partition) (all []objects.Object) {
 	return all
 }
 
+// snapshotsOf returns the snapshots of a partition that can be read. The world's lock is held.
+func (w *world) snapshotsOf(p weburl.Partition) (all []saved) {
+	for o, err := range w.objects.List(context.Background(), fmt.Sprintf("partitions/test/%05d/", p)) {
+		if err != nil {
+			w.t.Error(err)
+			return nil
+		}
+		var s saved
+		if json.NewDecoder(objects.Reader(context.Background(), w.objects, o.Name, o.Bytes)).Decode(&s) == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // wireOf is the wire as a node sees it: messages are late, and some are lost.
 type wireOf struct {
 	*world
@@ -598,13 +631,13 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 	n.part, err = join(ctx, wireOf{w, name}, bucketOf{w, name}, logOf{w, name}, Options{
 		Cluster: "test", Node: name, Directory: &Directory{its: identity{Cluster: "test", Instance: instance}}, Partitions: partitions, Lease: lease, Copies: w.copies,
 		Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
-		Snapshots: &Snapshots{Store: objectsOf{w, w.objects, name}, Every: 20 * time.Second, FS: vfs.NewMem(), File: "snapshot"},
+		Snapshots: &Snapshots{Store: objectsOf{w, w.objects, name}, Every: w.every, FS: vfs.NewMem(), File: "snapshot"},
 	})
 	if err != nil { // it is cut off, or its answers are lost: somebody starts it again
 		return nil
 	}
 	moving, stop := context.WithCancel(context.Background())
-	n.stop = stop
+	n.stop, n.part.mostData = stop, mostData
 	if err := n.part.Begin(moving, n); err != nil {
 		w.t.Error(err)
 	}
@@ -614,6 +647,21 @@ func (w *world) start(name, instance string, partitions int) *simulated {
 }
 
 func (n *simulated) free() { <-n.own }
+
+// mostData makes entries of a few bytes, so that data often takes several.
+const mostData = 64
+
+// dataOf returns data that show whether they are whole: a node's number of them again and again.
+func dataOf(node string, number, times int) []byte {
+	return bytes.Repeat(fmt.Appendf(nil, "%s %d\n", node, number), times)
+}
+
+// isWhole reports whether data are as dataOf made them.
+func isWhole(data []byte) bool {
+	line, _, found := bytes.Cut(data, []byte("\n"))
+	line = append(slices.Clone(line), '\n')
+	return found && len(data)%len(line) == 0 && bytes.Equal(data, bytes.Repeat(line, len(data)/len(line)))
+}
 
 // visit asks the hosts of all the node's partitions, again and again. Now and then the whole process stands still
 // between the decision to ask and the request. The simulated node looks after its lease meanwhile; a real one does so
@@ -674,37 +722,73 @@ func (n *simulated) write() {
 			return
 		case <-time.After(n.upTo(time.Second)):
 		}
-		for p := range weburl.Partition(n.part.options.Partitions) {
+		for p, most := weburl.Partition(0), weburl.Partition(n.part.options.Partitions); p < most; {
+			end := min(p+1, most)
+			if n.chance(10) {
+				end = most
+			}
 			n.own <- struct{}{}
-			if !n.has[p] {
-				n.free()
-				continue
-			}
-			if n.most > 0 && n.pages >= n.grant.Pages {
-				n.free()
-				continue
-			}
-			n.pages++
-			data := fmt.Appendf(nil, "%s %d", n.name, i)
-			groups := []store.Group{{Partition: p, Place: n.places[p], Data: data}}
-			err := n.part.Append(groups)
-			if err == nil {
-				n.places[p] = groups[0].Place
-				n.read[p]++
-				n.mu.Lock()
-				n.acked[p] = append(n.acked[p], data)
-				if n.stored++; n.most > 0 && n.stored > n.most {
-					n.fault("%d pages are stored, and %d may be", n.stored, n.most)
-				}
-				n.mu.Unlock()
-			}
+			err := n.append(i, p, end)
 			n.free()
 			if err != nil {
 				n.Fail(err)
 				return
 			}
+			p = end
 		}
 	}
+}
+
+// firstDown is the first of the partitions whose pages are taken down. Their snapshots are not spoiled, because after a
+// take-down there is only one.
+const firstDown = 6
+
+// append appends to the logs of some partitions at once, as far as the node has them. The caller owns the node.
+func (n *simulated) append(number int, from, end weburl.Partition) error {
+	var groups []store.Group
+	for p := from; p < end; p++ {
+		if !n.has[p] || n.most > 0 && n.pages >= n.grant.Pages {
+			continue
+		}
+		n.pages++
+		times := 1
+		if n.chance(10) {
+			times += int(n.upTo(30))
+		}
+		down := p >= firstDown && n.chance(50)
+		groups = append(groups, store.Group{Partition: p, Place: n.places[p], Data: dataOf(n.name, number, times), Purges: down})
+	}
+	before := slices.Clone(groups)
+	if n.plant == "take-down-not-noted" {
+		for i := range groups {
+			groups[i].Purges = false
+		}
+	}
+	err := n.part.Append(groups)
+	if err != nil && !(n.plant == "one-of-several-not-looked-at" && len(groups) > 1) {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(groups) > 1 {
+		n.wide++
+	}
+	for i, g := range groups {
+		p := g.Partition
+		n.places[p] = g.Place
+		n.read[p]++
+		n.acked[p] = append(n.acked[p], g.Data)
+		if n.stored++; n.most > 0 && n.stored > n.most {
+			n.fault("%d pages are stored, and %d may be", n.stored, n.most)
+		}
+		if len(g.Data) > mostData {
+			n.parted++
+		}
+		if before[i].Purges {
+			n.world.downs[p] = before[i].Place.Seq
+		}
+	}
+	return nil
 }
 
 func (n *simulated) Place(p weburl.Partition) (log.Place, error) {
@@ -819,6 +903,11 @@ func (n *simulated) Follow(p weburl.Partition, groups ...store.Group) error {
 		return store.ErrCorrupt
 	}
 	for _, g := range groups {
+		if len(g.Data) > 0 && !isWhole(g.Data) {
+			n.mu.Lock()
+			n.fault("%s follows partition %d to %.100q", n.name, p, g.Data)
+			n.mu.Unlock()
+		}
 		n.places[p] = g.Place
 		if len(g.Data) > 0 && !(n.plant == "group-not-applied" && n.chance(100)) {
 			n.read[p]++
@@ -857,7 +946,7 @@ func (n *simulated) Take(_ context.Context, p weburl.Partition) error {
 	}
 	logged := 0
 	for _, r := range n.logs[p] {
-		if !r.Taken {
+		if !r.Taken && !r.More {
 			logged++
 		}
 	}
@@ -1004,11 +1093,35 @@ func (w *world) layOut(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last++
-	e := entry{key: layoutKey, value: raw, revision: w.last}
+	e := entry{key: layoutKey, value: raw, revision: w.last, created: clock.Real().Now()}
 	w.entries[layoutKey] = e
 	for _, watch := range w.watches {
 		watch.tell(e)
 	}
+}
+
+// even divides the partitions by their pages, as an operator does.
+func (w *world) even() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	o := &Operator{wireOf{w, operator}, bucketOf{w, operator}, "test"}
+	_, err := o.Rebalance(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.evened++
+	}
+	return err
+}
+
+const operator = "operator"
+
+// layoutNow returns the layout that all should know. The world's lock is held.
+func (w *world) layoutNow() (l layout) {
+	if err := json.Unmarshal(w.entries[layoutKey].value, &l); err != nil {
+		w.t.Error(err)
+	}
+	return l
 }
 
 // pauseAll pauses the whole crawl, or lets it go on, through a node.
@@ -1062,7 +1175,7 @@ func (n *simulated) end(orderly bool) {
 // work, and each has the partitions that it should have, its share of the budget, and obeys the last pause. Some nodes
 // have a partition that they can never load or apply: another has it.
 func TestWorld(t *testing.T) {
-	moved, obeyed, loads, behind, older, truncated := 0, 0, 0, 0, 0, 0
+	moved, obeyed, loads, behind, older, truncated, wide, parted, evened, down := 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			w := simulate(t, seed, "")
@@ -1072,6 +1185,10 @@ func TestWorld(t *testing.T) {
 			behind += w.behind
 			older += w.older
 			truncated += len(w.dropped)
+			wide += w.wide
+			parted += w.parted
+			evened += w.evened
+			down += len(w.downs)
 		})
 		if t.Failed() {
 			t.Fatalf("go test ./node/cluster -run TestWorld -cluster.seed %d -cluster.seeds 1", seed)
@@ -1079,7 +1196,8 @@ func TestWorld(t *testing.T) {
 	}
 	t.Logf("%d clusters, %d times a partition was taken, %d orders carried out, %d logs truncated, %d snapshots loaded: "+
 		"%d in the place of what a node had, %d since a newer one was damaged", *seeds, moved, obeyed, truncated, loads, behind, older)
-	if behind == 0 || older == 0 || loads == behind {
+	t.Logf("%d appends to several partitions, %d data in several entries, %d divisions by pages, %d partitions with take-downs", wide, parted, evened, down)
+	if behind == 0 || older == 0 || loads == behind || wide == 0 || parted == 0 || evened == 0 || down == 0 {
 		t.Error("want some of each kind")
 	}
 }
@@ -1211,7 +1329,8 @@ func TestStayEndsSnapshots(t *testing.T) {
 func TestWorldPlants(t *testing.T) {
 	const within = 100
 	for _, plant := range []string{"log-without-fence", "bucket-without-fence", "own-lease-ignored", "declared-dead-early", "group-not-applied", "lease-not-looked-at",
-		"truncated-above-the-snapshot", "gap-not-seen", "group-applied-twice", "one-is-never-taken", "pause-not-obeyed"} {
+		"truncated-above-the-snapshot", "gap-not-seen", "group-applied-twice", "one-is-never-taken", "pause-not-obeyed",
+		"part-lost", "part-kept-of-who-was-deposed", "one-of-several-not-looked-at", "layout-not-heard", "take-down-not-noted"} {
 		t.Run(plant, func(t *testing.T) {
 			for seed := range uint64(within) {
 				var w *world
@@ -1229,6 +1348,7 @@ func TestWorldPlants(t *testing.T) {
 func simulate(t *testing.T, seed uint64, plant string) *world {
 	const partitions = 8
 	w := newWorld(t, seed, plant)
+	w.entries[charterKey] = entry{key: charterKey, value: fmt.Appendf(nil, `{"partitions":%d}`, partitions)}
 	if w.chance(2) {
 		w.most = 1 + int(w.upTo(3000))
 	}
@@ -1241,6 +1361,9 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 	names := []string{"a", "b", "c", "d"}
 	w.copies = int(w.upTo(3))
 	w.barred["b"] = weburl.Partition(w.upTo(partitions))
+	if w.chance(4) {
+		w.every = time.Hour // only what is taken down has snapshots
+	}
 	if w.chance(3) {
 		w.loading = w.upTo(20 * time.Second)
 	}
@@ -1251,7 +1374,7 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		time.Sleep(w.upTo(15 * time.Second))
 		name := names[w.upTo(time.Duration(len(names)))]
 		n := nodes[name]
-		w.spoil(weburl.Partition(w.upTo(partitions)))
+		w.spoil(weburl.Partition(w.upTo(firstDown)))
 		if n != nil && n.hasFailed() { // its lease has run out, or it was deposed: it ends, and is started again
 			n.end(false)
 			delete(nodes, name)
@@ -1261,6 +1384,9 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 			w.order(n, step, partitions)
 			if w.chance(6) {
 				w.layOut(names[w.upTo(time.Duration(len(names)))])
+			}
+			if w.chance(8) {
+				_ = w.even() // not while partitions move
 			}
 			if w.chance(8) {
 				w.pauseAll(n, w.chance(2))
@@ -1308,8 +1434,17 @@ func simulate(t *testing.T, seed uint64, plant string) *world {
 		}
 	}
 	time.Sleep(3 * time.Minute)
+	if seed%3 == 0 {
+		if err := w.even(); err != nil {
+			w.mu.Lock()
+			w.fault("in the end the partitions are not divided by their pages: %v", err)
+			w.mu.Unlock()
+		}
+		time.Sleep(time.Minute)
+	}
 	w.mu.Lock()
-	should := layout{Drained: []string{"a"}}.owners(partitions, names)
+	should := w.layoutNow().owners(partitions, names)
+	w.judgeTakeDowns()
 	for p := range weburl.Partition(partitions) {
 		cannot := func(bad map[string]weburl.Partition) bool {
 			of, is := bad[should[p]]
@@ -1356,6 +1491,21 @@ func (w *world) judgeLogs() {
 			if r.Owner != owner {
 				w.fault("an entry of %s is in the log of partition %d, which %s has", r.Owner, p, owner)
 				return
+			}
+		}
+	}
+}
+
+// judgeTakeDowns holds that nothing of a page that was taken down minutes ago is left in a log or snapshot. The world's
+// lock is held.
+func (w *world) judgeTakeDowns() {
+	for p, behind := range w.downs {
+		if w.dropped[p] < behind {
+			w.fault("the log of partition %d begins behind entry %d, and a page that was taken down behind entry %d is in it", p, w.dropped[p], behind)
+		}
+		for _, s := range w.snapshotsOf(p) {
+			if s.Place.Seq <= behind {
+				w.fault("a snapshot of partition %d at entry %d has a page that was taken down behind entry %d", p, s.Place.Seq, behind)
 			}
 		}
 	}

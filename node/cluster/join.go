@@ -74,7 +74,7 @@ func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Opti
 	run := rand.Text()
 	c := &Cluster{
 		options: o, wire: wire, log: entries, bucket: bucket, heard: map[weburl.Partition][]subscription{},
-		busy:    map[weburl.Partition]bool{},
+		busy: map[weburl.Partition]bool{}, downs: map[weburl.Partition]knownTakeDown{}, mostData: log.MaxData,
 		members: newMembers(o.Node, run, o.Partitions, o.Copies, o.Lease, o.Clock.Now()),
 		scope:   scope{news: map[weburl.Partition]bool{}, known: map[weburl.Partition]knownScope{}},
 		lease:   lease{bucket: bucket, state: State{Node: o.Node, Instance: o.Directory.its.Instance, Run: run, Version: o.Version}},

@@ -110,8 +110,8 @@ func Balance(pages []int64, owners, nodes []string) []string {
 
 // Operator changes the layout of a cluster's partitions.
 type Operator struct {
-	conn    *nats.Conn
-	bucket  jetstream.KeyValue
+	wire    wire
+	bucket  bucket
 	cluster string
 }
 
@@ -127,7 +127,7 @@ func Operate(ctx context.Context, conn *nats.Conn, cluster string) (*Operator, e
 	} else if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	return &Operator{conn, bucket, cluster}, nil
+	return &Operator{connection{conn}, bucket, cluster}, nil
 }
 
 // change replaces the layout.
@@ -161,14 +161,14 @@ func (o *Operator) change(ctx context.Context, do func(*layout) error) error {
 }
 
 // alive returns the names of the nodes that have not ended.
-func (o *Operator) alive(ctx context.Context) (nodes []string, err error) {
-	all, err := Nodes(ctx, o.conn, o.cluster)
+func (o *Operator) alive(ctx context.Context) (names []string, err error) {
+	all, err := nodes(ctx, o.bucket)
 	for _, m := range all {
 		if !m.Ended {
-			nodes = append(nodes, m.Node)
+			names = append(names, m.Node)
 		}
 	}
-	return nodes, err
+	return names, err
 }
 
 // Drain makes a node give away its partitions and take none. With undo the node gets its share again.
@@ -227,7 +227,7 @@ func (o *Operator) holdings(ctx context.Context, nodes []string) (owners []strin
 	stored := map[weburl.Partition]int64{}
 	for _, name := range nodes {
 		var a answer
-		m, err := o.conn.RequestWithContext(ctx, o.cluster+".share."+name, question)
+		m, err := o.wire.RequestWithContext(ctx, o.cluster+".share."+name, question)
 		if err == nil {
 			err = json.Unmarshal(m.Data, &a)
 		}

@@ -34,11 +34,15 @@ func Nodes(ctx context.Context, conn *nats.Conn, cluster string) ([]Member, erro
 	} else if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
+	return nodes(ctx, bucket)
+}
+
+// nodes returns the nodes whose leases are in a bucket.
+func nodes(ctx context.Context, bucket bucket) (all []Member, err error) {
 	keys, err := bucket.Keys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	var all []Member
 	for _, key := range keys {
 		if !strings.HasPrefix(key, leasePrefix) {
 			continue

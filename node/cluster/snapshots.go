@@ -18,8 +18,8 @@ import (
 )
 
 // The owner of a partition writes a snapshot of it to an object store at intervals. Once two are complete, the log
-// is truncated below the older one. If a node's next entry is gone, the node loads the last complete snapshot and
-// reads the log from there.
+// is truncated below the older one; after a take-down, below the new one (takedown.go). If a node's next entry is gone,
+// the node loads the last complete snapshot and reads the log from there.
 
 // Snapshots configure where the snapshots of partitions are kept. All fields are required.
 type Snapshots struct {
@@ -101,10 +101,26 @@ func (c *Cluster) snapshots(ctx context.Context, p weburl.Partition) (all []obje
 	return all, nil
 }
 
-// saveAll takes snapshots of all partitions that the node has and that have changed since their last one.
-func (c *Cluster) saveAll(ctx context.Context) {
+// saveInTurn takes snapshots until ctx ends: of all partitions at intervals, and meanwhile of those with take-downs.
+func (c *Cluster) saveInTurn(ctx context.Context) {
+	every, clock := c.options.Snapshots.Every, c.options.Clock
+	for next := clock.Now().Add(every); ctx.Err() == nil; {
+		c.saveSome(ctx, c.takenDown)
+		if !clock.Now().Before(next) {
+			c.saveSome(ctx, func(p weburl.Partition) bool {
+				c.saveSome(ctx, c.takenDown) // the others can take hours
+				return true
+			})
+			next = clock.Now().Add(every)
+		}
+		_ = clock.Sleep(ctx, min(every, c.options.Lease))
+	}
+}
+
+// saveSome takes snapshots of those partitions that the node has.
+func (c *Cluster) saveSome(ctx context.Context, wanted func(weburl.Partition) bool) {
 	for p := range weburl.Partition(c.options.Partitions) {
-		if ctx.Err() != nil || !c.has(p) {
+		if ctx.Err() != nil || !c.has(p) || !wanted(p) {
 			continue
 		}
 		size, err := c.save(ctx, p)
@@ -115,40 +131,65 @@ func (c *Cluster) saveAll(ctx context.Context) {
 	}
 }
 
-// save takes a snapshot of a partition, reads it back, and truncates the log. It returns the snapshot's size.
+// save takes a snapshot of a partition that has changed since the last one, reads it back, and truncates the log. It
+// returns the snapshot's size.
 func (c *Cluster) save(ctx context.Context, p weburl.Partition) (size int64, err error) {
 	there, err := c.snapshots(ctx, p)
 	if err != nil {
 		return 0, err
 	}
+	down := c.takeDownOf(p)
 	at, err := c.node.Place(p)
-	if err != nil || at == (log.Place{}) || len(there) > 0 && there[0].Name == c.snapshotName(p, at) {
+	switch {
+	case err != nil || at == (log.Place{}):
 		return 0, err
+	case len(there) == 0 || there[0].Name != c.snapshotName(p, at):
+		last, err := c.saveNow(ctx, p)
+		if err != nil {
+			return last.Bytes, err
+		}
+		size, there = last.Bytes, slices.Insert(there, 0, last)
+	case down.Pending == 0:
+		return 0, nil
 	}
+	if down.Pending == 0 {
+		_, err = c.truncate(ctx, p, there[1:])
+		return size, err
+	}
+	if at, err = c.truncate(ctx, p, there); err == nil && at.Seq >= down.Pending {
+		if err = c.writeTakeDown(ctx, p, takeDown{}, down.revision); isOccupied(err) {
+			err = nil // there are more
+		}
+	}
+	return size, err
+}
+
+// saveNow takes a snapshot of a partition, and reads it back.
+func (c *Cluster) saveNow(ctx context.Context, p weburl.Partition) (last objects.Object, err error) {
 	s := c.options.Snapshots
 	f, err := s.FS.Create(s.File, vfs.WriteCategoryUnspecified)
 	if err != nil {
-		return 0, err
+		return last, err
 	}
 	w := &stopping{ctx: ctx, to: f}
-	at, err = c.node.Snapshot(p, c.options.Cluster, w)
+	at, err := c.node.Snapshot(p, c.options.Cluster, w)
+	last = objects.Object{Name: c.snapshotName(p, at), Bytes: w.bytes}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = c.upload(ctx, c.snapshotName(p, at), w.bytes)
+		err = c.upload(ctx, last.Name, w.bytes)
 	}
 	if err = errors.Join(err, s.FS.Remove(s.File)); err != nil {
-		return w.bytes, err
+		return last, err
 	}
-	saved := objects.Object{Name: c.snapshotName(p, at), Bytes: w.bytes}
-	if _, err := c.checkSnapshot(ctx, p, saved); err != nil {
-		return w.bytes, errors.Join(err, s.Store.Remove(ctx, saved.Name))
+	if _, err := c.checkSnapshot(ctx, p, last); err != nil {
+		return last, errors.Join(err, s.Store.Remove(ctx, last.Name))
 	}
-	return w.bytes, c.truncate(ctx, p, there)
+	return last, nil
 }
 
-// truncate truncates a log below the last complete one of the older snapshots, and removes snapshots older than
-// that. The newest one is not among them.
-func (c *Cluster) truncate(ctx context.Context, p weburl.Partition, older []objects.Object) error {
-	for i, o := range older {
+// truncate truncates a log below the last complete one of some snapshots, and removes snapshots older than that. It
+// returns the place that the log begins at now; the zero value: it is unchanged.
+func (c *Cluster) truncate(ctx context.Context, p weburl.Partition, some []objects.Object) (at log.Place, err error) {
+	for i, o := range some {
 		at, err := c.checkSnapshot(ctx, p, o)
 		if err == nil {
 			err = c.isOfLog(ctx, p, at)
@@ -158,16 +199,16 @@ func (c *Cluster) truncate(ctx context.Context, p weburl.Partition, older []obje
 			continue
 		}
 		if err := c.log.Truncate(ctx, p, at); err != nil {
-			return err
+			return log.Place{}, err
 		}
-		for _, old := range older[i+1:] {
+		for _, old := range some[i+1:] {
 			if err := c.options.Snapshots.Store.Remove(ctx, old.Name); err != nil {
-				return err
+				return log.Place{}, err
 			}
 		}
-		return nil
+		return at, nil
 	}
-	return nil
+	return log.Place{}, nil
 }
 
 func (c *Cluster) passOver(ctx context.Context, p weburl.Partition, err error) {

@@ -47,6 +47,13 @@ func (c *Cluster) see(entry jetstream.KeyValueEntry) {
 		}
 		return
 	}
+	if text, is := strings.CutPrefix(entry.Key(), downPrefix); is {
+		var its takeDown
+		if p, err := strconv.Atoi(text); err == nil && json.Unmarshal(entry.Value(), &its) == nil {
+			c.seeTakeDown(weburl.Partition(p), its, entry.Revision())
+		}
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if name, is := strings.CutPrefix(entry.Key(), leasePrefix); is {
