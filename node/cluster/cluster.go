@@ -245,6 +245,9 @@ func (c *Cluster) Close(ctx context.Context, orderly bool) error {
 	c.end()
 	c.moves.Wait()
 	c.work.Wait()
+	for range mostOrders {
+		c.obeying <- struct{}{} // when the last order has ended, none begins any more
+	}
 	for p := range weburl.Partition(c.options.Partitions) {
 		c.unlisten(p)
 	}

@@ -1325,6 +1325,35 @@ func TestStayEndsSnapshots(t *testing.T) {
 	})
 }
 
+// TestNoOrderAfterTheEnd holds that a node whose part in the cluster has ended carries out no order: its store is
+// closed next.
+func TestNoOrderAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm = true
+		n := w.start("a", "of a", 1)
+		n.end(true)
+		late := &obedient{Node: n}
+		n.part.node = late
+		n.part.obey(&nats.Msg{Reply: "inbox", Data: []byte(`{"kind":"recrawl","urls":["http://p0.test/1"]}`)})
+		synctest.Wait()
+		if late.orders > 0 {
+			t.Error("an order is carried out")
+		}
+	})
+}
+
+// obedient counts orders.
+type obedient struct {
+	Node
+	orders int
+}
+
+func (o *obedient) Obey(crawl.Order) (crawl.Reply, error) {
+	o.orders++
+	return crawl.Reply{}, nil
+}
+
 // TestWorldPlants holds that TestWorld finds planted faults of a cluster.
 func TestWorldPlants(t *testing.T) {
 	const within = 100

@@ -177,10 +177,15 @@ func (c *Cluster) Ask(ctx context.Context, p weburl.Partition, o crawl.Order) (c
 // mostOrders is how many orders of other nodes are carried out at once. Others wait.
 const mostOrders = 16
 
-// obey carries out an order about a partition that another node has been given, and answers.
+// obey carries out an order about a partition that another node has been given, and answers. It does nothing once the
+// node's part in the cluster has ended.
 func (c *Cluster) obey(m *nats.Msg) {
-	c.obeying <- struct{}{}
-	c.work.Go(func() {
+	select {
+	case c.obeying <- struct{}{}:
+	case <-c.life.Done():
+		return
+	}
+	go func() {
 		defer func() { <-c.obeying }()
 		var r crawl.Reply
 		o, err := decodeOrder(m.Data)
@@ -194,5 +199,5 @@ func (c *Cluster) obey(m *nats.Msg) {
 		if err != nil {
 			c.options.Logger.Warn("an order of another node is not answered", "error", err)
 		}
-	})
+	}()
 }
