@@ -1325,6 +1325,31 @@ func TestStayEndsSnapshots(t *testing.T) {
 	})
 }
 
+// TestCopiedDirectory has two machines work with copies of one data directory. The first one ends, and says why.
+func TestCopiedDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, "")
+		w.calm = true
+		var parts [2]*Cluster
+		for i := range parts {
+			var err error
+			parts[i], err = join(t.Context(), wireOf{w, "a"}, bucketOf{w, "a"}, logOf{w, "a"}, Options{
+				Cluster: "test", Node: "a", Directory: &Directory{its: identity{Cluster: "test", Instance: "copied"}}, Lease: defaultLease,
+				Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := parts[0].renew(t.Context()); !errors.Is(err, ErrLease) || !strings.Contains(err.Error(), "remove cluster.json from the copy") {
+			t.Error(err)
+		}
+		if err := parts[1].renew(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestNoOrderAfterTheEnd holds that a node whose part in the cluster has ended carries out no order: its store is
 // closed next.
 func TestNoOrderAfterTheEnd(t *testing.T) {

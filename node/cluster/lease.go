@@ -75,6 +75,9 @@ func (l *lease) renew(ctx context.Context) error {
 		switch {
 		case readErr != nil:
 			return readErr
+		case last.Run != l.state.Run && l.written && !last.Ended:
+			return fmt.Errorf("%w: another machine has begun to work as %s, with a copy of this data directory: "+
+				"stop it, remove cluster.json from the copy, and start it with another --node", ErrLease, l.state.Node)
 		case last.Run != l.state.Run && (l.written || last.Instance != l.state.Instance) || last.Run == l.state.Run && last.Ended && !l.state.Ended:
 			return fmt.Errorf("%w: %s was declared dead", ErrLease, l.state.Node)
 		}
