@@ -14,6 +14,7 @@ import (
 	"freshet/cmd/freshet/command"
 	"freshet/dashboard/units"
 	"freshet/importer"
+	"freshet/node/cluster"
 	"freshet/store"
 	"freshet/store/repair"
 )
@@ -63,6 +64,10 @@ func verifyCommand() *cobra.Command {
 		})
 		if err = errors.Join(err, s.Close()); err != nil {
 			return err
+		}
+		if err := cluster.CheckDirectory(vfs.Default, *data); err != nil {
+			problems++
+			tell(store.Problem{Place: "cluster.json", Text: err.Error()}, false)
 		}
 		if *asJSON || problems == 0 {
 			fact := struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 
@@ -16,6 +17,7 @@ type Directory struct {
 	fs   vfs.FS
 	path string
 	its  identity
+	old  bool // an older version wrote the file, without a checksum
 }
 
 // identity is the content of cluster.json in a data directory.
@@ -25,24 +27,55 @@ type identity struct {
 	Instance string `json:"instance"`     // unique to the directory
 }
 
+// kept is cluster.json: an identity with a checksum, so that a damaged file is not taken for that of another cluster.
+type kept struct {
+	identity
+	Sum string `json:"sum,omitempty"` // CRC-32C of the identity; empty: an older version wrote the file
+}
+
+func (i identity) sum() string {
+	return fmt.Sprintf("%08x", crc32.Checksum(fmt.Appendf(nil, "%q %q %q", i.Cluster, i.ID, i.Instance), crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// readIdentity reads cluster.json.
+func readIdentity(fsys vfs.FS, file string) (its kept, err error) {
+	raw, err := readFile(fsys, file)
+	if err != nil {
+		return its, fmt.Errorf("cluster: %w", err)
+	}
+	if err := json.Unmarshal(raw, &its); err != nil || its.Instance == "" || its.Sum != "" && its.Sum != its.sum() {
+		return its, fmt.Errorf("%w: %s: remove it, if no other node has the name", ErrDamaged, file)
+	}
+	return its, nil
+}
+
+// ErrDamaged means that the file that says to which cluster a directory belongs cannot be used.
+var ErrDamaged = errors.New("cluster: damaged")
+
+// CheckDirectory returns ErrDamaged if the directory's cluster.json is damaged. A directory without one is well.
+func CheckDirectory(fsys vfs.FS, path string) error {
+	d := &Directory{fs: fsys, path: path}
+	if _, err := readIdentity(fsys, d.file()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // OpenDirectory reads which cluster a data directory belongs to, and writes it to a new one. It returns ErrOther if
-// the directory belongs to a cluster with another name.
+// the directory belongs to a cluster with another name, and ErrDamaged.
 func OpenDirectory(fsys vfs.FS, path, cluster string) (*Directory, error) {
 	if err := fsys.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	d := &Directory{fs: fsys, path: path}
-	switch raw, err := readFile(fsys, d.file()); {
-	case errors.Is(err, fs.ErrNotExist):
+	its, err := readIdentity(fsys, d.file())
+	if errors.Is(err, fs.ErrNotExist) {
 		d.its = identity{Cluster: cluster, Instance: rand.Text()}
 		return d, d.write()
-	case err != nil:
-		return nil, fmt.Errorf("cluster: %w", err)
-	default:
-		if err := json.Unmarshal(raw, &d.its); err != nil || d.its.Instance == "" {
-			return nil, fmt.Errorf("cluster: %s cannot be read: remove it, if no other node has the name", d.file())
-		}
+	} else if err != nil {
+		return nil, err
 	}
+	d.its, d.old = its.identity, its.Sum == ""
 	if d.its.Cluster != cluster {
 		return nil, fmt.Errorf("%w: %s belongs to cluster %s, not %s: give --cluster %[3]s, or another --data", ErrOther, path, d.its.Cluster, cluster)
 	}
@@ -52,7 +85,7 @@ func OpenDirectory(fsys vfs.FS, path, cluster string) (*Directory, error) {
 func (d *Directory) file() string { return d.fs.PathJoin(d.path, "cluster.json") }
 
 func (d *Directory) write() error {
-	raw, err := json.Marshal(d.its)
+	raw, err := json.Marshal(kept{d.its, d.its.sum()})
 	if err == nil {
 		err = writeFile(d.fs, d.path, d.file(), append(raw, '\n'))
 	}
@@ -66,6 +99,9 @@ func (d *Directory) write() error {
 func (d *Directory) bind(id string) error {
 	switch d.its.ID {
 	case id:
+		if d.old {
+			return d.write()
+		}
 		return nil
 	case "":
 		d.its.ID = id

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -171,6 +172,48 @@ func TestDirectoryOfAnotherCluster(t *testing.T) {
 	refused(t, again.bind("another id"), ErrOther, "give the --nats servers of that one, or another --data")
 	_, err = open("two")
 	refused(t, err, ErrOther, "give --cluster one, or another --data")
+}
+
+// TestDamagedDirectory flips each bit of cluster.json. The file is called damaged, and no cluster another one. A file
+// of an older version has no checksum yet.
+func TestDamagedDirectory(t *testing.T) {
+	fsys := vfs.NewMem()
+	d, err := OpenDirectory(fsys, "data", "one")
+	if err == nil {
+		err = d.bind("id of one")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := readFile(fsys, d.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(raw []byte) {
+		if err := writeFile(fsys, "data", d.file(), raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for bit := range 8 * len(bytes.TrimSpace(raw)) {
+		damaged := bytes.Clone(raw)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		write(damaged)
+		again, err := OpenDirectory(fsys, "data", "one")
+		if err == nil && again.its == d.its {
+			continue // the name of the checksum has another case
+		}
+		refused(t, err, ErrDamaged, "remove it")
+	}
+	write([]byte(`{"cluster":"one","id":"id of one","instance":"I"}`))
+	for _, old := range []bool{true, false} {
+		again, err := OpenDirectory(fsys, "data", "one")
+		if err == nil {
+			err = again.bind("id of one")
+		}
+		if err != nil || again.old != old {
+			t.Error(again, err)
+		}
+	}
 }
 
 // TestOtherClusterOfTheName has a node come to servers where another cluster uses its cluster's name. The snapshots
