@@ -89,14 +89,15 @@ func (f Filter) Wants(p Page) bool {
 	return true
 }
 
-// Skipped is what was not fetched or not kept.
+// Skipped is a part of what was not fetched or not kept. The sums over all parts are the whole.
 type Skipped struct {
-	// Links counts links that a gate refused, by the gate's reason. They have no rows. `freshet explain` says more
-	// about such a URL.
-	Links map[string]int64 `json:"links"`
 	// Pages are the pages that a gate refused when they were due, or whose answers had no content to keep.
-	Pages  []SkippedPages `json:"pages"` // by reason
-	Looked int64          `json:"-"`     // rows that were read
+	Pages []SkippedPages `json:"pages"` // by reason
+	// Refused counts what a gate refused, by the gate's reason: links, which have no rows, and Pages among them.
+	// `freshet explain` says more about such a URL.
+	Refused map[string]int64 `json:"refused"`
+	Looked  int64            `json:"looked"`         // pages that were read, skipped or not
+	Next    string           `json:"next,omitempty"` // where the next part begins; empty: this is the last one
 }
 
 // SkippedPages are pages that were skipped for one reason.

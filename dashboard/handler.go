@@ -81,6 +81,11 @@ type Visit struct {
 	Truncated string    `json:"truncated,omitempty"`
 }
 
+// Unchanged reports whether the visit brought the content of the visit before.
+func (v Visit) Unchanged() bool {
+	return !v.Changed && !v.Noise && v.Truncated == "" && (v.Outcome == "stored" || v.Outcome == "not-modified")
+}
+
 // Version is one content of a page.
 type Version struct {
 	Version     uint32    `json:"version"`
@@ -110,9 +115,10 @@ type Reader interface {
 	Status() (any, error)
 	// Pages iterates over the rows of the page table that the filter selects.
 	Pages(Filter) iter.Seq2[Page, error]
-	// Skipped returns what was not fetched, by reason, with up to samples URLs each. It reads that many rows; 0:
-	// all.
-	Skipped(samples, rows int) (Skipped, error)
+	// Skipped returns a part of what was not fetched, with up to samples URLs of each reason. It reads at most that
+	// many rows of pages and sites. after is the Next of the part before; empty: the first part, whose pages are a
+	// random sample of all.
+	Skipped(after string, samples, rows int) (Skipped, error)
 	// Sites returns a part of the table of sites.
 	Sites(SiteQuery) (Sites, error)
 	// LastChanges returns the last changes of pages, the newest first.
@@ -146,6 +152,8 @@ type Options struct {
 	// Statuses and Explanations are zero values of what the Reader's Status and Explain may return, for
 	// the description of the API.
 	Statuses, Explanations []any
+	// ExplainSettings are the parameters of Explain apart from the URL.
+	ExplainSettings []Setting
 	// Changes serves the change feed, whose lines are like ChangeLine; nil: there is none.
 	Changes    http.Handler
 	ChangeLine any
@@ -154,6 +162,9 @@ type Options struct {
 	Version    string                 // of the program
 	Collectors []prometheus.Collector // what /metrics shows
 }
+
+// Setting is a setting of a crawl as a parameter of the API.
+type Setting struct{ Name, Help string }
 
 // healthPath is the address of the health check. It says only that the process answers, and needs no token.
 const healthPath = "/healthz"
@@ -217,17 +228,22 @@ func Handler(o Options) http.Handler {
 // endpoints are the endpoints that read.
 func (s *server) endpoints(o Options) []endpoint {
 	url := parameter{"url", "string", "a page", true}
+	after := parameter{"after", "string", "next of the part before; none: the first part", false}
+	explaining := []parameter{url}
+	for _, s := range o.ExplainSettings {
+		explaining = append(explaining, parameter{s.Name, "string", "if no crawl is running: " + s.Help, false})
+	}
 	get := http.MethodGet
 	return []endpoint{
 		{get, "/api/v1/status", "What the crawl does, or has done.", nil, nil, typeJSON, anyOf(o.Statuses), s.status},
 		{get, "/api/v1/pages", "The pages, one object per line.", filterParameters(), nil, typeLines, Page{}, s.pages},
 		{get, "/api/v1/sites", "The sites.", siteParameters(), nil, typeJSON, Sites{}, s.listSites},
-		{get, "/api/v1/skipped", "What was not fetched, by reason.", nil, nil, typeJSON, Skipped{}, s.skipped},
+		{get, "/api/v1/skipped", "A part of what was not fetched, by reason. The sums over all parts are the whole.", []parameter{after}, nil, typeJSON, Skipped{}, s.skipped},
 		{get, "/api/v1/history", "A page's visits and versions.", []parameter{url}, nil, typeJSON, History{}, s.history},
 		{get, "/api/v1/content", "The bytes of a stored version.", []parameter{url,
 			{"version", "integer", "number of the version; the newest if none is given", false},
 			{"at", "date-time", "the version that was current at this time", false}}, nil, typeBytes, nil, s.content},
-		{get, explainPath, "Why a URL was or was not fetched, and when it is due.", []parameter{url}, nil, typeJSON, anyOf(o.Explanations), s.explain},
+		{get, "/api/v1/explain", "Why a URL was or was not fetched, and when it is due.", explaining, nil, typeJSON, anyOf(o.Explanations), s.explain},
 	}
 }
 
@@ -314,8 +330,8 @@ func (s *server) pages(w http.ResponseWriter, r *http.Request) {
 // samplesOfSkipped is how many URLs are shown of each reason.
 const samplesOfSkipped = 5
 
-func (s *server) skipped(w http.ResponseWriter, _ *http.Request) {
-	skipped, err := s.reader.Skipped(samplesOfSkipped, 0)
+func (s *server) skipped(w http.ResponseWriter, r *http.Request) {
+	skipped, err := s.reader.Skipped(r.FormValue("after"), samplesOfSkipped, lookedThrough)
 	if err != nil {
 		fail(w, err)
 		return

@@ -34,8 +34,8 @@ func (f fake) Pages(filter Filter) iter.Seq2[Page, error] {
 	}
 }
 
-func (f fake) Skipped(int, int) (Skipped, error) {
-	return Skipped{Links: map[string]int64{"scope": 2}, Pages: []SkippedPages{{Reason: "missing 404", Count: 1, URLs: []string{"http://a.test/x"}}}}, f.fault
+func (f fake) Skipped(string, int, int) (Skipped, error) {
+	return Skipped{Refused: map[string]int64{"scope": 2}, Pages: []SkippedPages{{Reason: "missing 404", Count: 1, URLs: []string{"http://a.test/x"}}}}, f.fault
 }
 
 func (f fake) Sites(q SiteQuery) (Sites, error) {
@@ -79,7 +79,7 @@ func get(t *testing.T, h http.Handler, target string) (*http.Response, string) {
 
 func TestHandler(t *testing.T) {
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "freshet_test_total", Help: "A test's."})
-	h := Handler(Options{Reader: fake{}, Collectors: []prometheus.Collector{counter}})
+	h := Handler(Options{Reader: fake{}, ExplainSettings: []Setting{{"scope", "what to crawl"}}, Collectors: []prometheus.Collector{counter}})
 	for _, tt := range []struct {
 		target, contentType string
 		code                int
@@ -108,7 +108,10 @@ func TestHandler(t *testing.T) {
 		{"/api/v1/pages?status=404;state=live", "application/json", 400, []string{"semicolon"}},
 		{"/api/v1/sites?backward=yes", "application/json", 400, []string{"want one of true, false"}},
 		{"/api/v1/status?crawl=main", "application/json", 200, []string{`"pages_stored":3`}},
-		{"/api/v1/skipped?site=http://a.test", "application/json", 400, []string{"has none"}},
+		{"/api/v1/skipped?site=http://a.test", "application/json", 400, []string{"has only after"}},
+		{"/api/v1/explain?url=http://a.test/&colour=red", "application/json", 400, []string{"has only url, scope"}},
+		{"/api/v1/explain?url=http://a.test/&scope=any", "application/json", 200, nil},
+		{"/api/v1/status?site=http://a.test", "application/json", 400, []string{"has none"}},
 		{"/nothing", "text/plain", 404, nil},
 	} {
 		t.Run(tt.target, func(t *testing.T) {

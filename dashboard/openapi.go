@@ -27,9 +27,6 @@ type endpoint struct {
 // CrawlParameter is a parameter of every endpoint, and of no description: on the control socket it names the crawl.
 const CrawlParameter = "crawl"
 
-// explainPath is the endpoint that takes parameters that are not described: the settings that a command sends along.
-const explainPath = "/api/v1/explain"
-
 // checked refuses a query with a parameter that the endpoint does not have or that has several values, so that no
 // answer is to another question than was asked.
 func (e endpoint) checked(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +37,7 @@ func (e endpoint) checked(w http.ResponseWriter, r *http.Request) {
 			err = fmt.Errorf("parameter %.50q: %s", name, fault)
 		}
 	}
-	if err != nil && e.path != explainPath {
+	if err != nil {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}

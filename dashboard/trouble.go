@@ -2,13 +2,13 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 )
 
-// lookedThrough is how many rows of the page table are read for skipped pages. Rows are ordered by a hash, so the
-// first ones are a sample.
+// lookedThrough is how many rows are read at once for what was skipped.
 const lookedThrough = 5000
 
 // trouble shows failures and skipped pages, by reason.
@@ -17,20 +17,24 @@ func (s *server) trouble(*http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	skipped, err := s.reader.Skipped(samplesOfSkipped, lookedThrough)
+	skipped, err := s.reader.Skipped("", samplesOfSkipped, lookedThrough)
 	if err != nil {
 		return nil, err
 	}
 	shown := struct {
 		Running       bool
 		Errors, Links []remedied
+		Waiting       []remedied // pages that cannot be requested
 		Pages         []skippedPages
 		Looked, Known int64
 		All           bool
-		Bad           []counted
 	}{Running: n.running(), Looked: skipped.Looked, Known: n.Known, All: skipped.Looked < lookedThrough}
 	for _, c := range most(n.Errors, 50) {
 		shown.Errors = append(shown.Errors, remedied{c, reasonOf(c.Name).remedy})
+	}
+	if n.RobotsWaiting > 0 {
+		name := "robots-unreachable"
+		shown.Waiting = []remedied{{counted{Name: name, Count: n.RobotsWaiting}, reasonOf(name).remedy}}
 	}
 	for _, c := range most(n.Refused, 50) {
 		shown.Links = append(shown.Links, remedied{c, reasonOf(c.Name).remedy})
@@ -72,6 +76,7 @@ var reasons = []reason{
 	{"calendar", "trap: endless calendar", "Nothing needs to be done. Add the page as a seed if it is real."},
 	{"parameters", "trap: too many parameters", "Nothing needs to be done. Add the page as a seed if it is real."},
 	{"path-segments", "trap: path too deep", "Nothing needs to be done. Add the page as a seed if it is real."},
+	{"robots-unreachable", "robots.txt cannot be fetched", "Freshet asks for it again, less and less often, and makes no other request to the site until then. Check whether the site works in a browser."},
 	{"robots", "forbidden by robots.txt", "Freshet obeys. Ask the owner of the site for access."},
 	{"private-address", "private address", "If this is your own network, --allow-private permits it."},
 	{"refused-address", "private address", "If this is your own network, --allow-private permits it."},
@@ -85,8 +90,8 @@ var reasons = []reason{
 	{"error 401", "needs a password (401)", "Freshet does not sign in."},
 	{"error 403", "refused by the site (403)", "The site may not want crawlers. Ask its owner."},
 	{"error 429", "too many requests (429)", "Freshet waits longer by itself. A longer --delay avoids it."},
-	{"error 4", "", "The site refuses the request."},
-	{"error 5", "", "The server has a fault. Freshet asks again, less and less often."},
+	{"error 4", "refused by the site", "The site refuses the request."},
+	{"error 5", "server error", "The server has a fault. Freshet asks again, less and less often."},
 	{"error", "no usable answer", "The answer was broken off, or says nothing. Freshet asks again."},
 	{"dns-failed", "no address found (DNS)", "Check the spelling of the name, and whether the name server works."},
 	{"connect-failed", "no connection", "Check whether the server is up, and whether a firewall is in the way."},
@@ -111,10 +116,11 @@ func reasonOf(text string) reason {
 	return reason{}
 }
 
-// titleOf returns the words for a reason.
+// titleOf returns the words for a reason, with the status of an error.
 func titleOf(text string) string {
-	if title := reasonOf(text).title; title != "" {
-		return title
+	r := reasonOf(text)
+	if status, more := strings.CutPrefix(text, "error "); more && strings.HasPrefix(r.begins, "error ") && !strings.Contains(r.title, status) {
+		return fmt.Sprintf("%s (%s)", r.title, status)
 	}
-	return text
+	return cmp.Or(r.title, text)
 }

@@ -134,8 +134,18 @@ func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] { return s.S
 
 // SitesFrom is Sites for the sites whose names begin with a text.
 func (s *Store) SitesFrom(p weburl.Partition, begins string) iter.Seq2[SiteRow, error] {
-	kind := s.keys.AppendKind(nil, p, format.KeySite)
 	from, to := format.Span(s.keys.AppendText(nil, p, format.KeySite, begins))
+	return s.sitesIn(p, from, to)
+}
+
+// SitesAfter is Sites for the sites whose names come after a name.
+func (s *Store) SitesAfter(p weburl.Partition, name string) iter.Seq2[SiteRow, error] {
+	_, to := s.keys.KindSpan(p, format.KeySite)
+	return s.sitesIn(p, append(s.keys.AppendText(nil, p, format.KeySite, name), 0), to)
+}
+
+func (s *Store) sitesIn(p weburl.Partition, from, to []byte) iter.Seq2[SiteRow, error] {
+	kind := s.keys.AppendKind(nil, p, format.KeySite)
 	return rows(s.db, from, to, func(key, value []byte, row *SiteRow) error {
 		row.Site = weburl.Site(key[len(kind):])
 		return format.DecodeValue(value, row)

@@ -13,6 +13,7 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/crawl/explain"
+	"freshet/dashboard"
 	"freshet/node"
 	"freshet/store"
 )
@@ -85,6 +86,16 @@ func (r reader) Explain(query url.Values) (any, error) {
 		return r.explain(raw)
 	}
 	return explainStopped(r.store, query, raw)
+}
+
+// explainable returns explainSettings for the description of the API.
+func explainable() (all []dashboard.Setting) {
+	settings := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	crawlFlags(settings)
+	for _, name := range explainSettings {
+		all = append(all, dashboard.Setting{Name: name, Help: settings.Lookup(name).Usage})
+	}
+	return all
 }
 
 // explainStopped explains a URL in a directory without a running crawl.

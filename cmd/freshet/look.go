@@ -30,20 +30,30 @@ import (
 // look sends a question to the API of the crawl that runs in a data directory. If none runs, it uses the same API
 // over the directory itself.
 func look(ctx context.Context, data, crawl, path string, query url.Values, read func(io.Reader) error) error {
+	return lookOften(ctx, data, crawl, func(ask asking) error { return ask(path, query, read) })
+}
+
+// asking asks the API of a directory, and has read read an answer of 200.
+type asking func(path string, query url.Values, read func(io.Reader) error) error
+
+// lookOften is look for several questions to one API.
+func lookOften(ctx context.Context, data, crawl string, run func(asking) error) error {
 	way, err := patiently(ctx, data, func() (*api, error) { return apiOf(ctx, data, func() (*api, error) { return readingAPI(data, crawl) }) })
 	if err != nil {
 		return err
 	}
 	defer way.close()
-	if query == nil {
-		query = url.Values{}
-	}
-	query.Set(dashboard.CrawlParameter, crawl)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path+"?"+query.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	return way.ask(request, read)
+	return run(func(path string, query url.Values, read func(io.Reader) error) error {
+		if query == nil {
+			query = url.Values{}
+		}
+		query.Set(dashboard.CrawlParameter, crawl)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path+"?"+query.Encode(), nil)
+		if err != nil {
+			return err
+		}
+		return way.ask(request, read)
+	})
 }
 
 // api is a client of a directory's API.
@@ -239,7 +249,13 @@ func pagesCommand() *cobra.Command {
 			return look(cmd.Context(), *data, *crawl, "/api/v1/duplicates", nil, func(body io.Reader) error { return printDuplicates(cmd.OutOrStdout(), body, *asJSON) })
 		}
 		if *skipped {
-			return look(cmd.Context(), *data, *crawl, "/api/v1/skipped", nil, func(body io.Reader) error { return printSkipped(cmd.OutOrStdout(), body, *asJSON) })
+			return lookOften(cmd.Context(), *data, *crawl, func(ask asking) error {
+				skipped, err := allSkipped(ask)
+				if err != nil {
+					return err
+				}
+				return skipped.print(cmd.OutOrStdout(), *asJSON)
+			})
 		}
 		query := url.Values{}
 		for name, text := range filters {
@@ -299,20 +315,55 @@ func printPages(out io.Writer, body io.Reader, asJSON, aligned bool) (n int, err
 	return n, err
 }
 
-// printSkipped prints what was not fetched or kept, as JSON or for people.
-func printSkipped(out io.Writer, body io.Reader, asJSON bool) error {
+// skippedWhole is all that was not fetched or kept, as pages --skipped --json prints it.
+type skippedWhole struct {
+	Links map[string]int64         `json:"links"` // that a gate refused, by its reason
+	Pages []dashboard.SkippedPages `json:"pages"` // by reason
+}
+
+// samplesShown is how many URLs of each reason are printed.
+const samplesShown = 5
+
+// allSkipped asks for all parts of what was skipped.
+func allSkipped(ask asking) (all skippedWhole, err error) {
+	all = skippedWhole{Links: map[string]int64{}, Pages: []dashboard.SkippedPages{}}
+	for after, more := "", true; more; more = after != "" {
+		var part dashboard.Skipped
+		err := ask("/api/v1/skipped", url.Values{"after": {after}}, func(body io.Reader) error { return json.NewDecoder(body).Decode(&part) })
+		if err != nil {
+			return all, err
+		}
+		for reason, n := range part.Refused {
+			all.Links[reason] += n
+		}
+		for _, pages := range part.Pages {
+			at, found := slices.BinarySearchFunc(all.Pages, pages.Reason, func(of dashboard.SkippedPages, reason string) int { return strings.Compare(of.Reason, reason) })
+			if !found {
+				all.Pages = slices.Insert(all.Pages, at, dashboard.SkippedPages{Reason: pages.Reason})
+			}
+			of := &all.Pages[at]
+			of.Count += pages.Count
+			of.URLs = append(of.URLs, pages.URLs[:min(len(pages.URLs), samplesShown-len(of.URLs))]...)
+		}
+		after = part.Next
+	}
+	for _, of := range all.Pages {
+		if all.Links[of.Reason] -= of.Count; all.Links[of.Reason] <= 0 { // a site counts both
+			delete(all.Links, of.Reason)
+		}
+	}
+	return all, nil
+}
+
+// print prints what was skipped, as JSON or for people.
+func (s skippedWhole) print(out io.Writer, asJSON bool) error {
 	if asJSON {
-		_, err := io.Copy(out, body)
-		return err
+		return json.NewEncoder(out).Encode(s)
 	}
-	var skipped dashboard.Skipped
-	if err := json.NewDecoder(body).Decode(&skipped); err != nil {
-		return err
+	for _, reason := range slices.Sorted(maps.Keys(s.Links)) {
+		fmt.Fprintf(out, "links\t%d\t%s\n", s.Links[reason], reason)
 	}
-	for _, reason := range slices.Sorted(maps.Keys(skipped.Links)) {
-		fmt.Fprintf(out, "links\t%d\t%s\n", skipped.Links[reason], reason)
-	}
-	for _, pages := range skipped.Pages {
+	for _, pages := range s.Pages {
 		fmt.Fprintf(out, "pages\t%d\t%s\t%s\n", pages.Count, pages.Reason, strings.Join(pages.URLs, " "))
 	}
 	return nil

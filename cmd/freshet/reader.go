@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -130,67 +132,122 @@ func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
 	return nil
 }
 
-// Skipped implements dashboard.Reader. If rows limits the rows, it reads the same number from each partition, by
-// fingerprint, so they are a random sample. It counts refused links only if it reads all rows.
-func (r reader) Skipped(samples, rows int) (dashboard.Skipped, error) {
-	s := dashboard.Skipped{Links: map[string]int64{}, Pages: []dashboard.SkippedPages{}}
+// Skipped implements dashboard.Reader. The parts go through the pages of all partitions by fingerprint, then through the
+// sites of one partition after another. A cursor is the next fingerprint, or a partition and the last site.
+func (r reader) Skipped(after string, samples, rows int) (s dashboard.Skipped, err error) {
+	s = dashboard.Skipped{Pages: []dashboard.SkippedPages{}, Refused: map[string]int64{}}
+	place, site, inSites := strings.Cut(after, "/")
+	base := 16
+	if inSites {
+		base = 10
+	}
+	at := uint64(0)
+	if after != "" {
+		at, err = strconv.ParseUint(place, base, 64)
+	}
+	switch {
+	case err != nil || inSites && at >= uint64(r.store.Partitions()):
+		return s, wrong(fmt.Errorf("after %.50q: want next of an earlier answer", after))
+	case inSites:
+		return s, r.addRefused(&s, int(at), site, rows)
+	}
+	left, err := r.addSkipped(&s, weburl.Fingerprint(at), samples, rows)
+	if err != nil || s.Next != "" {
+		return s, err
+	}
+	return s, r.addRefused(&s, 0, "", left)
+}
+
+// addSkipped adds the skipped ones of that many pages, in the order of their fingerprints, and returns how many rows
+// are left.
+func (r reader) addSkipped(s *dashboard.Skipped, first weburl.Fingerprint, samples, rows int) (left int, err error) {
 	byReason := map[string]*dashboard.SkippedPages{}
-	for p := range r.store.Partitions() {
-		p, left := weburl.Partition(p), (rows+r.store.Partitions()-1)/r.store.Partitions()
-		for row, err := range r.store.Pages(p) {
-			if err != nil {
-				return s, err
-			}
-			if left--; rows > 0 && left < 0 {
-				break
-			}
-			s.Looked++
-			reason := skipReason(row.Page)
-			if reason == "" {
-				continue
-			}
-			if byReason[reason] == nil {
-				byReason[reason] = &dashboard.SkippedPages{Reason: reason}
-			}
-			if of := byReason[reason]; len(of.URLs) < samples {
-				of.URLs = append(of.URLs, row.URL.String())
-			}
-			byReason[reason].Count++
+	for row, err := range r.byFingerprint(first) {
+		if err != nil {
+			return 0, err
 		}
-		if rows > 0 {
+		if s.Looked >= int64(rows) {
+			s.Next = row.Fingerprint.String()
+			break
+		}
+		s.Looked++
+		reason := skipReason(row.Page)
+		if reason == "" {
 			continue
 		}
-		if err := r.countRefused(p, s.Links); err != nil {
-			return s, err
+		if byReason[reason] == nil {
+			byReason[reason] = &dashboard.SkippedPages{Reason: reason, URLs: []string{}}
 		}
+		if of := byReason[reason]; len(of.URLs) < samples {
+			of.URLs = append(of.URLs, row.URL.String())
+		}
+		byReason[reason].Count++
 	}
 	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
 		s.Pages = append(s.Pages, *byReason[reason])
-		if s.Links[reason] -= byReason[reason].Count; s.Links[reason] <= 0 { // a site counts both
-			delete(s.Links, reason)
-		}
 	}
-	return s, nil
+	return rows - int(s.Looked), nil
 }
 
-// countRefused adds the refused links of a partition.
-func (r reader) countRefused(p weburl.Partition, links map[string]int64) error {
-	total, err := r.store.Counters(p)
-	if err != nil {
-		return err
+// byFingerprint iterates over the pages of all partitions in the order of their fingerprints.
+func (r reader) byFingerprint(first weburl.Fingerprint) iter.Seq2[store.PageAt, error] {
+	type head struct {
+		row  store.PageAt
+		err  error
+		next func() (store.PageAt, error, bool)
 	}
-	for _, refused := range total.Refused {
-		links[refused.Reason] += refused.Count
+	return func(yield func(store.PageAt, error) bool) {
+		var heads []*head
+		for p := range r.store.Partitions() {
+			next, stop := iter.Pull2(r.store.PagesFrom(weburl.Partition(p), first))
+			defer stop()
+			if row, err, ok := next(); ok {
+				heads = append(heads, &head{row, err, next})
+			}
+		}
+		for len(heads) > 0 {
+			least := slices.MinFunc(heads, func(x, y *head) int { return cmp.Compare(x.row.Fingerprint, y.row.Fingerprint) })
+			if !yield(least.row, least.err) {
+				return
+			}
+			ok := false
+			if least.row, least.err, ok = least.next(); !ok {
+				heads = slices.DeleteFunc(heads, func(h *head) bool { return h == least })
+			}
+		}
 	}
-	for site, err := range r.store.Sites(p) {
-		if err != nil {
-			return err
+}
+
+// addRefused adds what that many sites refused, from a partition's sites after a name on. With an empty name it begins
+// with the links to sites that have no row.
+func (r reader) addRefused(s *dashboard.Skipped, p int, after string, rows int) error {
+	for ; p < r.store.Partitions(); p++ {
+		if after == "" {
+			total, err := r.store.Counters(weburl.Partition(p))
+			if err != nil {
+				return err
+			}
+			addReasons(s.Refused, total.Refused)
 		}
-		for _, refused := range site.Refused {
-			links[refused.Reason] += refused.Count
+		for row, err := range r.store.SitesAfter(weburl.Partition(p), after) {
+			if err != nil {
+				return err
+			}
+			addReasons(s.Refused, row.Refused)
+			if rows--; rows <= 0 {
+				s.Next = fmt.Sprintf("%d/%s", p, row.Site)
+				return nil
+			}
 		}
+		after = ""
 	}
 	return nil
+}
+
+func addReasons(to map[string]int64, reasons []store.Reason) {
+	for _, r := range reasons {
+		to[r.Reason] += r.Count
+	}
 }
 
 // skipReason returns the reason why no version of a page is kept, or "" if one is, or may be in future.

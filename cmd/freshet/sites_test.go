@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -124,6 +125,54 @@ func TestFindInParts(t *testing.T) {
 	}
 	if len(found) != 70 {
 		t.Errorf("%d pages, want 70", len(found))
+	}
+}
+
+// TestSkippedInParts holds that the parts of what was skipped make up the whole, however many rows a part reads, that no
+// part reads more, and that what is no cursor is refused.
+func TestSkippedInParts(t *testing.T) {
+	web, data := httptest.NewServer(takeDownWeb()), filepath.Join(t.TempDir(), "data")
+	t.Cleanup(web.Close)
+	at := strings.TrimPrefix(web.URL, "http://")
+	freshet(t, 0, "crawl", "--data", data, "--quiet", "--listen", "", "--delay", "0s", "--retries", "0", "--allow-private", "--contact", "mailto:a@b.test",
+		"--resolve", "site.test="+at, "--resolve", "forbids.test="+at, "--resolve", "locked.test="+at, "http://site.test/", "http://forbids.test/", "http://locked.test/")
+	s, err := openStore(data, store.Options{Crawl: "main", ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	r := reader{store: s}
+	count := func(rows int) (all map[string]int64, parts int) {
+		all = map[string]int64{}
+		for after, more := "", true; more; parts++ {
+			part, err := r.Skipped(after, 1, rows)
+			if err != nil || part.Looked > int64(rows) || parts > 100 {
+				t.Fatalf("%d rows after %q: %d pages, %v", rows, after, part.Looked, err)
+			}
+			all["looked"] += part.Looked
+			for _, of := range part.Pages {
+				all["pages "+of.Reason] += of.Count
+			}
+			for reason, n := range part.Refused {
+				all["refused "+reason] += n
+			}
+			after, more = part.Next, part.Next != ""
+		}
+		return all, parts
+	}
+	whole, parts := count(1000)
+	if parts != 1 || whole["pages robots"] != 1 || whole["pages missing 404"] == 0 || whole["pages error 403"] != 1 || whole["refused scope"] == 0 {
+		t.Errorf("%d parts, %v", parts, whole)
+	}
+	for _, rows := range []int{1, 2, 3, 7} {
+		if all, parts := count(rows); !maps.Equal(all, whole) || parts < 2 {
+			t.Errorf("in %d parts of %d rows: %v, want %v", parts, rows, all, whole)
+		}
+	}
+	for _, after := range []string{"x", "-1", "1/", "16/http://site.test", "-1/", "x/y", "11112222333344445"} {
+		if _, err := r.Skipped(after, 1, 10); after != "1/" && err == nil {
+			t.Errorf("after %q is accepted", after)
+		}
 	}
 }
 

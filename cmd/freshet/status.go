@@ -124,7 +124,7 @@ func readSecret(setting, what, file string) (string, error) {
 
 // apiOptions returns the options of the API over a running crawl or a directory.
 func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
-	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{status{}}, Explanations: []any{explain.Explanation{}}}
+	return dashboard.Options{Reader: r, Steerer: s, Version: version(), Statuses: []any{status{}}, Explanations: []any{explain.Explanation{}}, ExplainSettings: explainable()}
 }
 
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open, and at
@@ -164,7 +164,8 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 		f.stop()
 		return nil, listenError(open.address, err)
 	default:
-		options.Logger.Warn("no status page", "listen", open.address, "error", err)
+		cause, remedy := listenTrouble(err)
+		options.Logger.Warn("no window", "listen", open.address, "cause", cause, "remedy", remedy)
 	}
 	return f, nil
 }
@@ -202,15 +203,24 @@ func hostOf(listen string) (string, error) {
 
 // listenError makes an error of listening readable.
 func listenError(listen string, err error) error {
+	cause, remedy := listenTrouble(err)
+	return fmt.Errorf("--listen %s: %s: %s", listen, cause, remedy)
+}
+
+// listenTrouble says why listening failed, and what helps.
+func listenTrouble(err error) (cause, remedy string) {
+	var name *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("--listen %s: another program listens there: stop it, or choose another port", listen)
+		return "another program listens there", "stop it, or choose another port"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("--listen %s: this machine does not have that address: use one of its own, or 127.0.0.1", listen)
+		return "this machine does not have that address", "use one of its own, or 127.0.0.1"
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("--listen %s: this user may not use that port: choose one above 1023", listen)
+		return "this user may not use that port", "choose one above 1023"
+	case errors.As(err, &name):
+		return fmt.Sprintf("the name %q has no address", name.Name), "check its spelling, or use 127.0.0.1"
 	}
-	return fmt.Errorf("--listen: %w", err)
+	return err.Error(), "choose another address, such as " + defaultListen
 }
 
 // serve serves a listener. It drops clients that send a request slowly or keep an idle connection.
