@@ -64,6 +64,9 @@ func checkDirectory(data string) error {
 	if store.Exists(vfs.Default, data) {
 		return nil
 	}
+	if err := reachable(data); err != nil {
+		return usable(data, err)
+	}
 	info, err := os.Stat(data)
 	near := command.Nearest(data, directories())
 	switch {
@@ -77,6 +80,21 @@ func checkDirectory(data string) error {
 		return fmt.Errorf("there is no crawl in %q: want a data directory, as freshet crawl makes", data)
 	}
 	return fmt.Errorf("there is no data directory at %q: give the path of yours, or make one with freshet crawl --data %[1]s", data)
+}
+
+// reachable returns why nobody can tell whether there is a data directory at a path, such as a missing permission.
+func reachable(data string) error {
+	info, err := os.Stat(data)
+	if err == nil && info.IsDir() {
+		var dir *os.File
+		if dir, err = os.Open(data); err == nil {
+			err = dir.Close()
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // directories returns the data directories among the first hundred names in the working directory.

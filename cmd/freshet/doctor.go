@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -165,7 +166,9 @@ func (d *doctor) disk(c *clock.Clock) {
 		d.fail("disk", "choose another directory (--data)", "%v", err)
 		return
 	}
-	if store.Exists(vfs.Default, dir) {
+	if err := reachable(dir); err != nil {
+		d.fail("data", "check its path and who may read it, or choose another directory (--data)", "%s: %v", dir, causeOf(err))
+	} else if store.Exists(vfs.Default, dir) {
 		d.ok("data", "%s has a crawl, which will continue", dir)
 	} else {
 		d.ok("data", "a new data directory will be made at %s", dir)
@@ -194,12 +197,20 @@ func (d *doctor) disk(c *clock.Clock) {
 	}
 	switch took, err := syncTime(dir, c); {
 	case err != nil:
-		d.fail("disk", "choose a directory that you may write to (--data)", "%v", err)
+		d.fail("disk", "choose a directory that you may write to (--data)", "nothing can be written to %s: %v", dir, causeOf(err))
 	case took > slowSync:
 		d.warn("disk", "a slow disk limits how many pages are stored per second", "a durable write takes %s", took.Round(time.Millisecond))
 	default:
 		d.ok("disk", "a durable write takes %s", max(took, 10*time.Microsecond).Round(10*time.Microsecond))
 	}
+}
+
+// causeOf returns an error of the system without the path and the call that it names.
+func causeOf(err error) error {
+	if fault, ok := errors.AsType[*fs.PathError](err); ok {
+		return fault.Err
+	}
+	return err
 }
 
 // syncTime returns the median time to write and sync a block in a folder.
@@ -298,7 +309,8 @@ func (d *doctor) listener() {
 	}
 	listener, err := net.Listen("tcp", d.settings.listen)
 	if err != nil {
-		d.fail("listen", "stop the program that uses it, or choose another address (--listen)", "%v", err)
+		cause, remedy := listenTrouble(err)
+		d.fail("listen", remedy, "%s: %s", d.settings.listen, cause)
 		return
 	}
 	_ = listener.Close()

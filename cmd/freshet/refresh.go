@@ -53,7 +53,7 @@ func (s *refreshSettings) unused() error {
 
 func validPolicy(name string) error {
 	if !slices.Contains(policies.Names(), name) {
-		return fmt.Errorf("%q: want one of %s", name, strings.Join(policies.Names(), ", "))
+		return fmt.Errorf("%q: want one of %s%s", name, strings.Join(policies.Names(), ", "), meant(name, policies.Names()))
 	}
 	return nil
 }

@@ -237,18 +237,25 @@ func giveOrder(cmd *cobra.Command, d *directory, verb, named string, order any, 
 		if asJSON {
 			return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(report), refusals(report))
 		}
-		printReport(cmd.OutOrStdout(), named, report)
+		printReport(cmd.OutOrStdout(), named, order, report)
 		return refusals(report)
 	})
 }
 
 // printReport prints the result of an order.
-func printReport(out io.Writer, verb string, report dashboard.Report) {
+func printReport(out io.Writer, verb string, order any, report dashboard.Report) {
 	for _, change := range report.Changes {
 		fmt.Fprintln(out, change)
 	}
 	switch verb {
-	case "add", "recrawl", "purge", "would purge":
+	case "add":
+		added, _ := order.(dashboard.AddOrder)
+		fmt.Fprintf(out, "add: %s", units.Plural(report.Pages, "page"))
+		if known := int64(len(added.URLs)-len(report.Refused)) - report.Pages; known > 0 {
+			fmt.Fprintf(out, ", %d known already (freshet recrawl visits a page again)", known)
+		}
+		fmt.Fprintln(out)
+	case "recrawl", "purge", "would purge":
 		fmt.Fprintf(out, "%s: %s\n", verb, units.Plural(report.Pages, "page"))
 	case "reload":
 		if len(report.Changes) == 0 {
