@@ -21,6 +21,7 @@ func (s *server) fleet(*http.Request) (any, error) {
 		Facts   []Row
 		Theory  []Row
 		Charts  []chart
+		Curve   chart
 	}{n.running(), bottleneck(n), []Row{
 		{"Rule", f.Rule},
 		{"Fetches under way", units.Count(int64(f.Active))},
@@ -42,8 +43,7 @@ func (s *server) fleet(*http.Request) (any, error) {
 			level("allowed", past, func(m reading) float64 { return float64(m.allowed) }),
 			level("under way", past, func(m reading) float64 { return float64(m.active) })}},
 		receivedChart(past),
-		f.curveChart(),
-	}}, nil
+	}, f.curveChart()}, nil
 }
 
 // Shares of time in which processing is idle. Below the first, processing limits the pace; above the second it does
@@ -80,7 +80,7 @@ func paceRows(n now) []Row {
 
 // curveChart draws the greatest length of the queue at which one more fetcher is switched on.
 func (f fleetNow) curveChart() chart {
-	c := chart{Title: "Queue up to which one more fetch begins, by fetches under way", scale: numbers, axis: numbers}
+	c := chart{Title: "Longest queue at which one more fetch begins, by fetches under way", scale: numbers, axis: numbers}
 	if f.Curve == nil {
 		return c
 	}

@@ -112,11 +112,13 @@ func judge(n now, past []reading, ready func() error) verdict {
 		return troubled("ill", failing("", answered, failed, n.Errors))
 	case answered+failed >= judged && failed*5 > answered+failed:
 		return troubled("wait", failing("The crawl works, but ", answered, failed, n.Errors))
+	case n.Known == 0 && n.DurationS >= 10:
+		return verdict{Kind: "wait", Text: "No page is known yet. Name the first ones with freshet add URL, or in a file with --seeds."}
 	case n.fetched() == 0 && n.Failed == 0:
 		return verdict{Text: "The crawl has just begun."}
 	case n.Refresh != nil && n.Refresh.unspent():
 		return verdict{Kind: "wait", Text: fmt.Sprintf("Only %s of %s were made in the last interval, while %s waited for their site. "+
-			"A shorter --delay lets a site be asked more often.", units.Count(n.Refresh.Last), units.Plural(n.Refresh.Budget, "budgeted request"),
+			"A site is asked more often with a shorter --delay, and not at all while it is paused or blocked.", units.Count(n.Refresh.Last), units.Plural(n.Refresh.Budget, "budgeted request"),
 			units.Plural(int64(n.Refresh.Waiting), "visit")), Link: "/sites?sort=due&backward=true", Does: "See the sites"}
 	case n.Refresh != nil:
 		return verdict{Kind: "well", Text: fmt.Sprintf("All is well. An estimated %s of %s are up to date.", percent(n.Refresh.Freshness), units.Plural(n.Refresh.Pages, "page"))}
@@ -209,8 +211,12 @@ func overviewFacts(n now) (facts []Row) {
 		add("Size of all versions", units.Bytes(n.BodyBytes))
 		return facts
 	}
-	add("Pages stored in this run", units.Count(n.Pages))
-	add("Requisites stored", units.Count(n.Requisites))
+	if n.Refresh == nil {
+		add("Pages stored in this run", units.Count(n.Pages))
+		add("Requisites stored", units.Count(n.Requisites))
+	} else { // which visits a page again and again
+		add("Visits in this run", units.Count(n.fetched()+n.Requisites))
+	}
 	add("Failed requests", units.Count(n.Failed))
 	add("Pages pending", units.Count(n.QueuedNew))
 	if n.QueuedDue > 0 && n.Refresh == nil { // else the pane of freshness has them
@@ -239,7 +245,7 @@ func left(n now) string {
 	switch {
 	case n.RemainingS >= longest:
 		return "not known yet"
-	case n.LatestS >= longest || n.LatestS < 1.2*n.RemainingS:
+	case n.LatestS >= longest || n.LatestS <= 1.2*n.RemainingS:
 		return seconds(n.RemainingS)
 	}
 	return fmt.Sprintf("%s, at most %s", seconds(n.RemainingS), seconds(n.LatestS))

@@ -16,6 +16,18 @@ func TestJudgeDisk(t *testing.T) {
 	}
 }
 
+// TestJudgeEmpty says of a crawl without a page how to begin, and not for ever that it has just begun.
+func TestJudgeEmpty(t *testing.T) {
+	for seconds, want := range map[float64]string{1: "The crawl has just begun.", 60: "No page is known yet. Name the first ones with freshet add URL, or in a file with --seeds."} {
+		if got := judge(now{State: "running", DurationS: seconds}, nil, nil); got.Text != want {
+			t.Errorf("after %v s: %q, want %q", seconds, got.Text, want)
+		}
+	}
+	if got := left(now{}); got != "0s" {
+		t.Errorf("nothing left: %q", got)
+	}
+}
+
 // TestSeconds prints lengths of time as people read them, from a moment to longer than a time.Duration lasts.
 func TestSeconds(t *testing.T) {
 	for v, want := range map[float64]string{0: "0s", 0.05: "50ms", 12: "12s", 300: "5m", 330: "5m30s", 3599.7: "1h", 48240: "13h24m", 216000: "2d12h", 1e12: "53376d"} {

@@ -41,9 +41,21 @@ func Rows(status io.Reader) ([]Row, error) {
 			rows = append(rows, paceRows(n)...)
 			continue
 		}
-		rows = addRows(rows, "", field.name, field.value)
+		if seconds, is := field.value.(json.Number); is && unknown(field.name, seconds) {
+			continue
+		}
+		rows = addRows(rows, "", cmp.Or(namedAnew[field.name], field.name), field.value)
 	}
 	return rows, nil
+}
+
+// namedAnew are fields of a status whose names alone say too little to people.
+var namedAnew = map[string]string{"pages": "pages_fetched_in_this_run", "requisites": "requisites_fetched_in_this_run", "urls_failed": "requests_failed"}
+
+// unknown reports whether a field is a forecast that says nothing: one that is not known, or a bound of another one.
+func unknown(name string, n json.Number) bool {
+	f, err := n.Float64()
+	return name == "remaining_lower_bound_s" || err == nil && f >= longest && (name == "disk_full_in_s" || name == "remaining_earliest_s" || name == "remaining_latest_s")
 }
 
 // member is a field of an object: values are those of encoding/json, but objects are []member, in their order.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRows(t *testing.T) {
-	rows, err := Rows(strings.NewReader(`{"state":"stopped","pages":12345,"bytes_free":0,"disk_free_bytes":53000000000,"remaining_s":90,"latest_s":1e12,
+	rows, err := Rows(strings.NewReader(`{"state":"stopped","pages":12345,"bytes_free":0,"disk_free_bytes":53000000000,"remaining_s":90,"remaining_latest_s":1e12,"remaining_lower_bound_s":4,
 		"pages_per_s":0.98676107,"recent_pages_per_s":12345.6,"recent_bytes_per_s":2534.7,"memory":{"budget_bytes":2000000,"by":{"seen":0,"TLS sessions":67108864}},"disk_full_in_s":3600,"refresh":{"freshness":0.98676107,"forecast":[{"budget":500,"freshness":0.995}],"sites":{"http://site.test":{"pages":3}}},"fleet":{"rule":"","active":0},"at":"2026-01-31T12:00:00.123Z","none":null,"clean":false}`))
 	if err != nil {
 		t.Fatal(err)
@@ -18,10 +18,9 @@ func TestRows(t *testing.T) {
 		fmt.Fprintf(&got, "%s: %s\n", row.Name, row.Value)
 	}
 	const want = `state: stopped
-pages: 12,345
+pages fetched in this run: 12,345
 disk free: 53 GB
 remaining: 1m30s
-latest: not known
 pages per second: 0.99
 recent pages per second: 12,346
 recent bytes per second: 2.5 kB

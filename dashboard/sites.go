@@ -63,8 +63,32 @@ var waitsFor = map[string]string{
 	"robots-unreachable": "its robots.txt, which could not be fetched", "due": "its next page to be due", "empty": "new links, because no page is pending",
 }
 
-// InWords says what the site waits for.
-func (w Wait) InWords() string { return cmp.Or(waitsFor[w.For], w.For) }
+// InWords says what the site's pages wait for; empty if nothing is known, or no page waits.
+func (s Site) InWords() string {
+	var all []string
+	for _, w := range s.Waits {
+		one := cmp.Or(waitsFor[w.For], w.For)
+		if w.Until != nil {
+			one += " until " + showTimeOf(*w.Until)
+		}
+		all = append(all, one)
+	}
+	switch n := len(all); {
+	case s.Pending+s.Due == 0:
+		return "None of its pages waits for a visit."
+	case n == 0:
+		return ""
+	case n == 1:
+		return "It waits for " + all[0] + "."
+	default:
+		return "It waits for " + strings.Join(all[:n-1], ", ") + " and " + all[n-1] + "."
+	}
+}
+
+// waitsOn reports whether the site's pages wait for that.
+func (s Site) waitsOn(what string) bool {
+	return slices.ContainsFunc(s.Waits, func(w Wait) bool { return w.For == what })
+}
 
 // The bounds of a page of sites.
 const (
@@ -189,6 +213,8 @@ func (s Site) Doing(running bool) doing {
 		return doing{"paused", "wait"}
 	case s.Failures > 0:
 		return doing{"backing off", "ill"}
+	case s.Pending+s.Due > 0 && s.waitsOn("robots-unreachable"):
+		return doing{"no robots.txt", "ill"}
 	case s.Pending > 0 && running:
 		return doing{"crawling", "well"}
 	case s.Due > 0 && running:

@@ -159,9 +159,40 @@ func TestDoing(t *testing.T) {
 	}{
 		{Site{Due: 3}, true, "kept fresh"}, {Site{Due: 3}, false, "not finished"}, {Site{Pending: 1, Due: 3}, true, "crawling"},
 		{Site{Pending: 1}, false, "not finished"}, {Site{}, false, "done"},
+		{Site{Pending: 1, Waits: []Wait{{For: "robots-unreachable"}}}, true, "no robots.txt"}, {Site{Waits: []Wait{{For: "robots-unreachable"}}}, true, "done"},
 	} {
 		if got := tt.site.Doing(tt.running).Word; got != tt.want {
 			t.Errorf("%d pending, %d due, running %v: %q, want %q", tt.site.Pending, tt.site.Due, tt.running, got, tt.want)
+		}
+	}
+}
+
+// TestSiteInWords holds that a site is said to wait only if a page of it waits, and for all that it waits for.
+func TestSiteInWords(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	waits := []Wait{{For: "busy"}, {For: "interval", Until: &at}, {For: "robots"}}
+	for _, tt := range []struct {
+		site Site
+		want string
+	}{
+		{Site{Waits: waits}, "None of its pages waits for a visit."}, {Site{Pending: 1}, ""},
+		{Site{Pending: 1, Waits: waits[:1]}, "It waits for the answer that is under way."},
+		{Site{Due: 1, Waits: waits}, "It waits for the answer that is under way, its delay to pass until 2026-01-02 03:04:05 and its robots.txt."},
+	} {
+		if got := tt.site.InWords(); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.site, got, tt.want)
+		}
+	}
+}
+
+// TestTitleOf holds that each reason has words, and an error its status.
+func TestTitleOf(t *testing.T) {
+	for reason, want := range map[string]string{
+		"error 500": "server error (500)", "error 503": "server error (503)", "error 418": "refused by the site (418)", "error 403": "refused by the site (403)",
+		"error 429": "too many requests (429)", "robots-unreachable": "robots.txt cannot be fetched", "robots": "forbidden by robots.txt", "odd": "odd",
+	} {
+		if got := titleOf(reason); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
 		}
 	}
 }

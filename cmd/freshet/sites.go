@@ -171,7 +171,9 @@ func robotsInWords(state store.RobotsState) string {
 	case state.Status == 404 || state.Status == 410:
 		return fmt.Sprintf("none (%d)", state.Status)
 	case state.Status != 0:
-		return fmt.Sprintf("no answer but %d", state.Status)
+		return fmt.Sprintf("answers %d", state.Status)
+	case state.Outcome == store.OutcomeFailed:
+		return "no answer"
 	}
 	return state.Outcome.String()
 }
