@@ -69,7 +69,7 @@ func (s Site) InWords() string {
 	for _, w := range s.Waits {
 		one := cmp.Or(waitsFor[w.For], w.For)
 		if w.Until != nil {
-			one += " until " + showTimeOf(*w.Until)
+			one += " (until " + showTimeOf(*w.Until) + ")"
 		}
 		all = append(all, one)
 	}

@@ -177,7 +177,7 @@ func TestSiteInWords(t *testing.T) {
 	}{
 		{Site{Waits: waits}, "None of its pages waits for a visit."}, {Site{Pending: 1}, ""},
 		{Site{Pending: 1, Waits: waits[:1]}, "It waits for the answer that is under way."},
-		{Site{Due: 1, Waits: waits}, "It waits for the answer that is under way, its delay to pass until 2026-01-02 03:04:05 and its robots.txt."},
+		{Site{Due: 1, Waits: waits}, "It waits for the answer that is under way, its delay to pass (until 2026-01-02 03:04:05) and its robots.txt."},
 	} {
 		if got := tt.site.InWords(); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.site, got, tt.want)
