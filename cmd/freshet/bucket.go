@@ -52,6 +52,7 @@ func spool(write func(io.Writer) error, use func(f *os.File, size int64) error) 
 		return err
 	}
 	defer os.Remove(f.Name())
+	defer command.Unfinished(f.Name())()
 	err = write(f)
 	if err == nil {
 		var size int64

@@ -120,7 +120,7 @@ func exportCommand() *cobra.Command {
 				continue
 			}
 			progress.say("writing %s", file.name)
-			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), file.write); err != nil {
+			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), func(w io.Writer) error { return file.write(progress.counting(w)) }); err != nil {
 				return err
 			}
 			if err := wrote(file.form, file.name); err != nil {
@@ -137,7 +137,9 @@ func exportCommand() *cobra.Command {
 				continue
 			}
 			progress.say("writing %s", file.name)
-			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), func(w io.Writer) error { return said.write(cmd.Context(), w, file.name, file.markdown) }); err != nil {
+			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), func(w io.Writer) error {
+				return said.write(cmd.Context(), progress.counting(w), file.name, file.markdown)
+			}); err != nil {
 				return err
 			}
 			fact := exported{Form: file.form, Path: file.name, Size: sizeIfHere(file.name), Pages: &said.pages, Disallowed: &said.reserved, Textless: &said.textless, Lost: said.lost, Cursor: said.next.String()}
@@ -170,7 +172,9 @@ func exportCommand() *cobra.Command {
 			return command.Usage(fmt.Errorf("--partition %d: want 0 to %d", *partition, s.Partitions()-1))
 		}
 		progress.say("writing partition %d", *partition)
-		err = writeTo(cmd.Context(), *out, cmd.OutOrStdout(), func(w io.Writer) error { return transfer.ExportPartition(s, weburl.Partition(*partition), w) })
+		err = writeTo(cmd.Context(), *out, cmd.OutOrStdout(), func(w io.Writer) error {
+			return transfer.ExportPartition(s, weburl.Partition(*partition), progress.counting(w))
+		})
 		if err != nil {
 			return err
 		}
@@ -224,6 +228,7 @@ func writeCDXJ(w io.Writer, fsys vfs.FS, files []string, served func(target stri
 		return err
 	}
 	defer os.RemoveAll(temp)
+	defer command.Unfinished(temp)()
 	return warc.Index(w, warc.IndexOptions{FS: fsys, Temp: temp, Keep: served}, files...)
 }
 

@@ -100,11 +100,11 @@ func crawlProgress(engine *node.Node, options node.Options, quiet bool) *progres
 	})
 }
 
-// working shows what a long-running command is doing, how many bytes it has read, and for how long.
+// working shows what a long-running command is doing, how many bytes it has read or written, and for how long.
 type working struct {
 	*progress
-	doing atomic.Pointer[string]
-	read  atomic.Int64 // bytes
+	doing         atomic.Pointer[string]
+	read, written atomic.Int64 // bytes
 }
 
 // startWorking shows a command's work until stop.
@@ -113,11 +113,14 @@ func startWorking(out io.Writer, c *clock.Clock, doing string) *working {
 	w.doing.Store(&doing)
 	begun := c.Now()
 	w.progress = startProgress(out, c, func() string {
-		read := ""
+		read, written := "", ""
 		if n := w.read.Load(); n > 0 {
 			read = units.Bytes(n) + " read"
 		}
-		return join(*w.doing.Load(), read, units.Span(c.Now().Sub(begun)))
+		if n := w.written.Load(); n > 0 {
+			written = units.Bytes(n) + " written"
+		}
+		return join(*w.doing.Load(), read, written, units.Span(c.Now().Sub(begun)))
 	})
 	return w
 }
@@ -126,10 +129,26 @@ func startWorking(out io.Writer, c *clock.Clock, doing string) *working {
 func (w *working) say(format string, args ...any) {
 	w.doing.Store(new(fmt.Sprintf(format, args...)))
 	w.read.Store(0)
+	w.written.Store(0)
 }
 
 // counted returns a reader of in that counts bytes.
 func (w *working) counted(in io.Reader) io.Reader { return countedReader{in, &w.read} }
+
+// counting returns a writer to out that counts bytes.
+func (w *working) counting(out io.Writer) io.Writer { return countingWriter{out, &w.written} }
+
+type countingWriter struct {
+	io.Writer
+	n *atomic.Int64
+}
+
+// Write implements io.Writer.
+func (w countingWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.n.Add(int64(n))
+	return n, err
+}
 
 type countedReader struct {
 	io.Reader

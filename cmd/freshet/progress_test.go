@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,7 +29,7 @@ func TestLineOfRetries(t *testing.T) {
 	}
 }
 
-// TestWorking holds that a long-running command prints every ten seconds what it does and how much it has read.
+// TestWorking holds that a long-running command prints every ten seconds what it does and how much it has read or written.
 func TestWorking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -44,11 +45,18 @@ func TestWorking(t *testing.T) {
 				break
 			}
 		}
+		if err := c.Sleep(t.Context(), 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		w.say("writing new.wacz")
+		if _, err := w.counting(io.Discard).Write(make([]byte, 7000)); err != nil {
+			t.Fatal(err)
+		}
 		if err := c.Sleep(t.Context(), 14*time.Second); err != nil {
 			t.Fatal(err)
 		}
 		w.stop()
-		if want := "opening d  10s\nreading old.warc.gz  5.0 kB read  20s\n"; out.String() != want {
+		if want := "opening d  10s\nreading old.warc.gz  5.0 kB read  20s\nwriting new.wacz  7.0 kB written  30s\n"; out.String() != want {
 			t.Errorf("said %q, want %q", out.String(), want)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
 	"freshet/extract"
 	"freshet/store"
 	"freshet/weburl"
@@ -43,6 +44,7 @@ func writeWACZ(w io.Writer, s *store.Store, files []string, served func(target s
 			return err
 		}
 		defer os.RemoveAll(temp)
+		defer command.Unfinished(temp)()
 		if files, err = copyFiles(s.FS(), files, temp, served); err != nil {
 			return err
 		}

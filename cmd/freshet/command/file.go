@@ -35,12 +35,13 @@ func Beside(cmd *cobra.Command, file string) io.Writer {
 	return cmd.OutOrStdout()
 }
 
-// WriteFile lets write fill a file that appears under its name only when it is whole.
+// WriteFile lets write fill a file that appears under its name only when it is whole. An interrupt leaves nothing of it.
 func WriteFile(file string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
 	if err != nil {
 		return err
 	}
+	defer Unfinished(temp.Name())()
 	defer func() {
 		if err != nil {
 			temp.Close()
