@@ -140,6 +140,9 @@ func (d *demo) crawlWeb(cmd *cobra.Command, web *sim.Web, say io.Writer) error {
 	}
 	fmt.Fprintf(say, "crawling it into %s\n", options.Dir)
 	if s.listen != "" {
+		if !cmd.Flags().Changed("listen") {
+			s.listen = untaken(s.listen)
+		}
 		fmt.Fprintf(say, "watch it at http://%s/\n", s.listen)
 	}
 	err = s.recorded(options, func(options node.Options) error {

@@ -29,7 +29,8 @@ func TestLineOfRetries(t *testing.T) {
 	}
 }
 
-// TestWorking holds that a long-running command prints every ten seconds what it does and how much it has read or written.
+// TestWorking holds that a long-running command prints every ten seconds what it does and how much it has read or
+// written.
 func TestWorking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -132,8 +132,8 @@ func (r reader) believe(page *dashboard.Page, row store.PageAt) error {
 	return nil
 }
 
-// Skipped implements dashboard.Reader. The parts go through the pages of all partitions by fingerprint, then through the
-// sites of one partition after another. A cursor is the next fingerprint, or a partition and the last site.
+// Skipped implements dashboard.Reader. The parts go through the pages of all partitions by fingerprint, then through
+// the sites of one partition after another. A cursor is the next fingerprint, or a partition and the last site.
 func (r reader) Skipped(after string, samples, rows int) (s dashboard.Skipped, err error) {
 	s = dashboard.Skipped{Pages: []dashboard.SkippedPages{}, Refused: map[string]int64{}}
 	place, site, inSites := strings.Cut(after, "/")

@@ -128,8 +128,8 @@ func TestFindInParts(t *testing.T) {
 	}
 }
 
-// TestSkippedInParts holds that the parts of what was skipped make up the whole, however many rows a part reads, that no
-// part reads more, and that what is no cursor is refused.
+// TestSkippedInParts holds that the parts of what was skipped make up the whole, however many rows a part reads, that
+// no part reads more, and that what is no cursor is refused.
 func TestSkippedInParts(t *testing.T) {
 	web, data := httptest.NewServer(takeDownWeb()), filepath.Join(t.TempDir(), "data")
 	t.Cleanup(web.Close)

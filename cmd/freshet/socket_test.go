@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,5 +60,23 @@ func TestSocket(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUntaken holds that the demo shows its window at a port of its own where another program has the default one.
+func TestUntaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	if got := untaken(address); got == address || !strings.HasPrefix(got, "127.0.0.1:") {
+		t.Errorf("%s is taken, and instead comes %s", address, got)
+	}
+	for _, free := range []string{"127.0.0.1:0", "192.0.2.1:80"} { // of another machine
+		if got := untaken(free); got != free && !strings.HasPrefix(got, "127.0.0.1:") {
+			t.Errorf("%s becomes %s", free, got)
+		}
 	}
 }

@@ -170,6 +170,19 @@ func serveStatus(steering steerer, options node.Options, open listening, news *p
 	return f, nil
 }
 
+// untaken returns the address to listen on, or one with another port if a program listens there already.
+func untaken(address string) string {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		listener, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return address // whoever listens says why it cannot
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
 // openAt returns the address to open in a browser on this machine. For a listener on all addresses it returns a
 // loopback address.
 func openAt(listens net.Addr) string {

@@ -35,7 +35,8 @@ func Beside(cmd *cobra.Command, file string) io.Writer {
 	return cmd.OutOrStdout()
 }
 
-// WriteFile lets write fill a file that appears under its name only when it is whole. An interrupt leaves nothing of it.
+// WriteFile lets write fill a file that appears under its name only when it is whole. An interrupt leaves nothing of
+// it.
 func WriteFile(file string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
 	if err != nil {
