@@ -22,6 +22,7 @@ import (
 type memoryLog struct {
 	groups []store.Group
 	fails  int
+	purges int // groups that are said to take pages down
 }
 
 var errCutOff = errors.New("cut off")
@@ -32,6 +33,9 @@ func (l *memoryLog) Append(groups []store.Group) error {
 		if l.fails == len(l.groups) && l.fails != 0 {
 			l.fails = 0
 			return errCutOff
+		}
+		if g.Purges {
+			l.purges++
 		}
 		g.Place.Seq, g.Place.Chain[0] = uint64(len(l.groups)+1), 1
 		l.groups = append(l.groups, store.Group{Partition: g.Partition, Place: g.Place, Data: bytes.Clone(g.Data)})
@@ -188,6 +192,9 @@ func TestFollowPurge(t *testing.T) {
 	storetest.Commit(t, owner, storetest.Answer(t, u, 1, "a secret text"))
 	if _, err := owner.BeginPurge(storetest.Begin, store.Target{URL: u}); err != nil {
 		t.Fatal(err)
+	}
+	if l.purges != 1 {
+		t.Errorf("%d of %d groups are said to take pages down, want 1", l.purges, len(l.groups))
 	}
 	s := storetest.Open(t, logged(&memoryLog{}))
 	for _, g := range l.groups {
