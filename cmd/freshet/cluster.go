@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -139,6 +140,9 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	if o.Partitions, err = store.PartitionsAt(vfs.Default, o.Dir, o.Partitions); err != nil {
 		return nil, err
 	}
+	if _, err := patiently(ctx, o.Dir, func() (struct{}, error) { return struct{}{}, isFree(o.Dir) }); err != nil {
+		return nil, err
+	}
 	directory, err := cluster.OpenDirectory(vfs.Default, o.Dir, s.name)
 	if err != nil {
 		return nil, err
@@ -161,6 +165,22 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	}
 	o.Cluster = part
 	return &membership{conn, part}, nil
+}
+
+// isFree returns store.ErrLocked if another process uses a directory. A second process that joined the cluster would
+// take the lease from the first, before it found the directory locked.
+func isFree(data string) error {
+	if !store.Exists(vfs.Default, data) {
+		return nil
+	}
+	lock, err := vfs.Default.Lock(filepath.Join(data, "LOCK"))
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil // opening the store says so
+	case err != nil:
+		return fmt.Errorf("%w: %s: %w", store.ErrLocked, data, err)
+	}
+	return lock.Close()
 }
 
 // openSnapshots opens the place for snapshots of partitions. It returns nil if there is none.

@@ -12,10 +12,12 @@ import (
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 	"github.com/spf13/pflag"
 
 	"freshet/internal/broker"
+	"freshet/node/cluster"
 )
 
 func written(t *testing.T, name string, text []byte) string {
@@ -79,6 +81,34 @@ func TestClusterHidesPasswords(t *testing.T) {
 	}
 	if got := strings.Join(shown(flags.Lookup("nats")), " "); strings.Contains(got, secretOfNATS) || !strings.Contains(got, "b:4222") {
 		t.Error(got)
+	}
+}
+
+// TestSecondProcessOfANode starts a node twice in one directory. The second process is refused, and the first keeps its
+// lease.
+func TestSecondProcessOfANode(t *testing.T) {
+	url, data := broker.JetStream(t).ClientURL(), filepath.Join(t.TempDir(), "data")
+	config := written(t, "freshet.yaml", []byte("listen: \"\"\ncontact: mailto:a@b.test\n"))
+	args := []string{"serve", "--config", config, "--data", data, "--nats", url, "--nats-replicas", "1", "--node", "one"}
+	start(t, args...).awaitLine("serving")
+	run := func() string {
+		conn, err := nats.Connect(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		nodes, err := cluster.Nodes(t.Context(), conn, "freshet")
+		if err != nil || len(nodes) != 1 {
+			t.Fatal(nodes, err)
+		}
+		return nodes[0].Run
+	}
+	first := run()
+	if _, said := freshet(t, 1, args...); !strings.Contains(said, "another process") {
+		t.Error(said)
+	}
+	if run() != first {
+		t.Error("the second process has taken the lease")
 	}
 }
 

@@ -1172,8 +1172,9 @@ func (n *simulated) end(orderly bool) {
 // TestWorld simulates small clusters. Their servers lose answers and answer late. Their nodes lose the network, die,
 // start again, stand still, and leave in order. Two nodes never crawl one partition. A node that has lost a partition
 // stops asking its hosts. A node that takes one has every acknowledged write. In the end, when all is well, all nodes
-// work, and each has the partitions that it should have, its share of the budget, and obeys the last pause. Some nodes
-// have a partition that they can never load or apply: another has it.
+// work, and each has the partitions that it should have, its share of the budget, and obeys the last pause. Nothing of
+// a page that was taken down is left in a log or snapshot. Some nodes have a partition that they can never load or
+// apply: another has it.
 func TestWorld(t *testing.T) {
 	moved, obeyed, loads, behind, older, truncated, wide, parted, evened, down := 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
