@@ -120,7 +120,7 @@ func checkPage(name, text string, words *vocabulary, report func(string, int, st
 		}
 		before := count
 		count += len(strings.Fields(line))
-		if !strings.HasPrefix(name, "docs/notes/") && before <= paragraphWords && count > paragraphWords {
+		if before <= paragraphWords && count > paragraphWords {
 			report(name, begin, "a paragraph of more than "+strconv.Itoa(paragraphWords)+" words")
 		}
 	}
