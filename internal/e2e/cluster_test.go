@@ -118,7 +118,7 @@ func startNodes(t *testing.T, b *brokers, settings ...string) []*process {
 // answer it for some seconds. Like a service manager, awaitEnd starts a node again that has been away for a minute.
 func awaitEnd(t *testing.T, nodes []*process) {
 	t.Helper()
-	quiet := 0
+	quiet := 0 // looks
 	heard := map[*process]time.Time{}
 	waitFor(t, "all is crawled", func() bool {
 		left := int64(0)
@@ -139,11 +139,11 @@ func awaitEnd(t *testing.T, nodes []*process) {
 			}
 			left += s.QueuedNew + s.QueuedDue + int64(s.Processing)
 		}
-		if left > 0 {
+		if quiet++; left > 0 {
 			quiet = 0
 		}
-		quiet++
-		return quiet > 10 // all have followed by then
+		rest(t, time.Second) // a look takes a process for each node
+		return quiet > 4     // all have followed by then
 	})
 }
 

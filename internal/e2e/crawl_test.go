@@ -7,11 +7,11 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"freshet/internal/sites"
@@ -115,18 +115,40 @@ func objects[T any](t testing.TB, out []byte) iter.Seq[T] {
 	}
 }
 
-// walk runs the independent walk over a site's files. stored are the pages that a crawl must store: URL to SHA-256 of
-// the bytes. others are the pages that it must find but not store: URL to status.
+// walk returns what the independent walk over a site's files says. stored are the pages that a crawl must store: URL to
+// SHA-256 of the bytes. others are the pages that it must find but not store: URL to status.
 func walk(t testing.TB, site sites.Site) (stored map[string]string, others map[string]string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "others")
-	out := oracle(t, "walk.mjs", "--root", site.Root, "--origin", "http://"+site.Host(), "--start", site.Home, "--others", file)
-	stored, others = maps.Collect(columns(out)), make(map[string]string)
-	for status, url := range columns(read(t, file)) {
-		others[url] = status
+	walks.Lock()
+	defer walks.Unlock()
+	found, ok := walks.of[site.Root+site.Home]
+	if !ok {
+		file := filepath.Join(t.TempDir(), "others")
+		found.stored = oracle(t, "walk.mjs", "--root", site.Root, "--origin", walkedOrigin, "--start", site.Home, "--others", file)
+		found.others = read(t, file)
+		walks.of[site.Root+site.Home] = found
+	}
+	stored, others = map[string]string{}, map[string]string{}
+	at := func(url string) string { return "http://" + site.Host() + strings.TrimPrefix(url, walkedOrigin) }
+	for url, digest := range columns(found.stored) {
+		stored[at(url)] = digest
+	}
+	for status, url := range columns(found.others) {
+		others[at(url)] = status
 	}
 	return stored, others
 }
+
+// walks has the walks so far, by the home file of the site. They do not depend on the host.
+var walks = struct {
+	sync.Mutex
+	of map[string]walked
+}{of: map[string]walked{}}
+
+// walked is what walk.mjs prints.
+type walked struct{ stored, others []byte }
+
+const walkedOrigin = "http://walked.test"
 
 // columns yields the two columns of lines separated by a tab.
 func columns(out []byte) iter.Seq2[string, string] {

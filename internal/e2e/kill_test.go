@@ -29,6 +29,7 @@ func TestKillLoop(t *testing.T) {
 		connections = 16
 		commitGroup = 64 // pages that may be answered and not yet on disk
 	)
+	t.Parallel() // it waits most of the time
 	t.Logf("seed %d", *seed)
 	random := rand.New(rand.NewPCG(*seed, 0))
 

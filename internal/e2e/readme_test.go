@@ -26,7 +26,11 @@ func TestTutorials(t *testing.T) {
 
 // TestHowTo does the same for each page on how to do something, after the blocks of their index: they begin in
 // the folder that it makes.
+//
+// It runs beside TestKillLoop, which waits most of the time. TestReadme and TestTutorials do not: pages listen on the
+// same ports.
 func TestHowTo(t *testing.T) {
+	t.Parallel()
 	for _, page := range pagesOf(t, "how-to") {
 		t.Run(strings.TrimSuffix(filepath.Base(page), ".md"), func(t *testing.T) {
 			runBlocks(t, filepath.Join("docs", "how-to", "README.md"), page)

@@ -84,9 +84,12 @@ func TestRevisits(t *testing.T) {
 	}
 }
 
-// edit adds a line to files of a site.
+// edit adds a line to files of a site, and forgets the walk over them.
 func edit(t testing.TB, site sites.Site, names ...string) {
 	t.Helper()
+	walks.Lock()
+	delete(walks.of, site.Root+site.Home)
+	walks.Unlock()
 	for _, name := range names {
 		name = filepath.Join(site.Root, name)
 		text := append(read(t, name), "<p>One more line.</p>\n"...)
