@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,8 @@ func instead(t *testing.T, args, others []string) (all []string) {
 // address of a daemon that keeps a crawl in the folder served.
 func scene(t *testing.T) (address string) {
 	t.Helper()
+	// Of the evidence only one kind of pages is measured.
+	kept := regexp.MustCompile(`(?m)^laws,.*\n`).ReplaceAllString(fileOf(t, "docs", "plots", "evidence.csv"), "")
 	dir := t.TempDir()
 	t.Chdir(dir)
 	certificate(t, "cert.pem", "key.pem", "example.org")
@@ -215,6 +218,7 @@ func scene(t *testing.T) (address string) {
 	}
 	put(t, "seeds", "http://site.test/\n")
 	put(t, "empty.yaml", "{}\n")
+	put(t, "evidence.csv", kept)
 	put(t, "pages.csv", "url,weight,process,rate\na,1,poisson,2\nb,2,poisson,1\n")
 	put(t, "queries.csv", "query,url,page,position,clicked,changed,answer\nq,a,1,1,1,1,wrong\n")
 	put(t, "tasks.csv", "id,time_s,kind\na,10,ordinary\nb,20,release\n")
