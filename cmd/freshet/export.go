@@ -324,9 +324,9 @@ func appendFile(w io.Writer, fsys vfs.FS, name string) error {
 	return err
 }
 
-// validFolder accepts the name of a folder for WARC files, and not that of a WARC file.
+// validFolder accepts the name of a folder for WARC files, and not that of a WARC file or of standard output.
 func validFolder(name string) error {
-	if info, err := os.Stat(name); err == nil && info.IsDir() || !slices.Contains([]string{".gz", ".warc"}, filepath.Ext(name)) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() || name != "-" && !slices.Contains([]string{".gz", ".warc"}, filepath.Ext(name)) {
 		return nil
 	}
 	return fmt.Errorf("%q: want a folder, such as copies: the WARC files keep their names", name)
