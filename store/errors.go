@@ -17,6 +17,10 @@ var (
 	ErrReadOnly = errors.New("store: opened read-only")
 	ErrClosed   = errors.New("store: closed")
 
+	// ErrTakeDown is returned if a directory is opened read-only and its rows show what an interrupted purge was to
+	// take down. Opening it for writing takes it down.
+	ErrTakeDown = errors.New("store: a purge was interrupted before it took everything down: open the directory for writing to resume it")
+
 	// ErrCluster is returned if a cluster's directory is opened for writing without the cluster, or another
 	// directory with one.
 	ErrCluster = errors.New("store: records of a cluster belong to its log")

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -156,6 +157,26 @@ func (s *Store) resumePurges() error {
 		}
 	}
 	return err
+}
+
+// checkPurges returns ErrTakeDown if the rows show what an interrupted purge was to take down. noted are all orders.
+func (s *Store) checkPurges(noted []order) error {
+	all, err1 := s.begun()
+	_, most, err2 := s.knownOrders()
+	if err := errors.Join(err1, err2); err != nil || s.start.Fresh {
+		return err
+	}
+	for _, o := range noted {
+		if o.Do == orderPurge && o.Number > most { // no row has it
+			all = append(all, Purging{URL: o.URL, Site: o.Site})
+		}
+	}
+	for i := range all {
+		if down, err := s.isDown(all[i].Target()); err != nil || !down {
+			return cmp.Or(err, ErrTakeDown)
+		}
+	}
+	return nil
 }
 
 // isDown reports whether a target is taken down in every crawl.

@@ -169,8 +169,8 @@ type Start struct {
 
 // Open opens the data directory dir. If there is none and ReadOnly is not set, it creates one. After a crash it
 // cuts WARC files that were being written after their last whole record, and closes them. The errors are ErrLocked,
-// ErrFormat, ErrOutdated, ErrCorrupt, ErrDiskFull if there is too little space to begin, and those of the file
-// system.
+// ErrFormat, ErrOutdated, ErrCorrupt, ErrDiskFull if there is too little space to begin, ErrTakeDown if ReadOnly is
+// set, and those of the file system.
 func Open(dir string, o Options) (_ *Store, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -226,13 +226,15 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if s.orders, noted, err = openOrders(s.fs, dir, o.ReadOnly); err != nil {
 		return nil, err
 	}
-	if o.ReadOnly {
-		return s, nil
-	}
 	if s.ofCluster || o.Log != nil { // every order is in the log, or its caller got an error
 		return s, nil
 	}
-	if err := errors.Join(s.resumePurges(), s.resumeOrders(noted)); err != nil {
+	if o.ReadOnly {
+		err = s.checkPurges(noted)
+	} else {
+		err = errors.Join(s.resumePurges(), s.resumeOrders(noted))
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -104,6 +105,40 @@ func TestExportOfUnfinishedPurge(t *testing.T) {
 		}
 		if index := read(t, file(out+"index")); !strings.Contains(index, "http://site.test/b") {
 			t.Errorf("%q: the index is %q", more, index)
+		}
+	}
+}
+
+// TestReadAfterNotedPurge reads a directory in which a crash interrupted a purge between its note and its first record.
+// No export and no other command shows what was to be taken down.
+func TestReadAfterNotedPurge(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	putPages(t, file("data"), takenDown, "b")
+	if err := os.CopyFS(file("noted"), os.DirFS(file("data"))); err != nil {
+		t.Fatal(err)
+	}
+	freshet(t, 0, "purge", "--data", file("data"), "http://site.test/"+takenDown)
+	for i, args := range [][]string{
+		{"export", "--warc", file("out"), "--cdxj", file("out/cdxj"), "--wacz", file("out/wacz")},
+		{"export", "--text", file("out/text"), "--cc-index", file("out/cc"), "--sitemap", file("out/sitemap.xml")},
+		{"pages", "--state", "live"},
+		{"cat", "http://site.test/b"},
+	} {
+		data := file(fmt.Sprint("data", i))
+		if err := errors.Join(os.CopyFS(data, os.DirFS(file("noted"))), os.MkdirAll(file("out"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"orders", "orders.copy"} {
+			put(t, filepath.Join(data, name), read(t, filepath.Join(file("data"), name)))
+		}
+		said, _ := freshet(t, 0, slices.Concat(args, []string{"--data", data})...)
+		found, err := remains.Find(vfs.Default, file("out"), takenDown)
+		if err != nil || len(found) > 0 || strings.Contains(said, takenDown) {
+			t.Errorf("%q: what was taken down is in %q, %v, %s", args, found, err, said)
+		}
+		if err := os.RemoveAll(file("out")); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -75,13 +75,29 @@ func withSegments(data string, o store.Options) (_ store.Options, err error) {
 	return o, err
 }
 
-// openAlone opens a directory where no crawl runs in it.
+// openAlone opens a directory where no crawl runs in it. If a purge was interrupted, it takes down the rest first, also
+// for a reader.
 func openAlone(data string, o store.Options) (*store.Store, error) {
-	o, err := withSegments(data, o)
-	if err != nil {
-		return nil, err
+	open := func(o store.Options) (*store.Store, error) {
+		o, err := withSegments(data, o)
+		if err != nil {
+			return nil, err
+		}
+		return store.Open(data, o)
 	}
-	return store.Open(data, o)
+	s, err := open(o)
+	if !errors.Is(err, store.ErrTakeDown) {
+		return s, err
+	}
+	writing := o
+	writing.ReadOnly = false
+	if s, err = open(writing); err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("a purge of %s was interrupted and cannot be resumed: %w", data, err)
+	}
+	return open(o)
 }
 
 func segmentsCommand() *cobra.Command {

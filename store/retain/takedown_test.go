@@ -217,6 +217,54 @@ func takeDownSearch(t *testing.T, seed uint64) {
 	t.Logf("%d changes of the disk to begin, %d to finish", begun, len(cuts))
 }
 
+// TestTakeDownRead cuts the power at every change of the disk while a site is taken down. A reader of what is left sees
+// the site as a writer would, or is refused.
+func TestTakeDownRead(t *testing.T) {
+	disk := powercut.Watch(vfs.NewCrashableMem(), 0)
+	o := purgeOptions(disk)
+	s := storetest.Open(t, o)
+	secretWeb(t, s)
+	disk.Take()
+	if _, err := s.BeginPurge(storetest.Begin, store.Target{Site: "http://bad.test"}); err != nil {
+		t.Fatal(err)
+	}
+	states := func(o store.Options) (states []store.State, err error) {
+		s, err := store.Open("data", o)
+		if err != nil {
+			return nil, err
+		}
+		for _, raw := range []string{"http://bad.test/page", "http://bad.test/other"} {
+			page, _, err := s.PageOf(storetest.Parse(t, raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			states = append(states, page.State)
+		}
+		return states, s.Close()
+	}
+	refused := 0
+	for _, cut := range disk.Take() {
+		o.FS, o.ReadOnly = cut.Disk, true
+		seen, reading := states(o)
+		o.ReadOnly = false
+		want, err := states(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if errors.Is(reading, store.ErrTakeDown) {
+			refused++
+			o.ReadOnly = true
+			seen, reading = states(o)
+		}
+		if reading != nil || !slices.Equal(seen, want) {
+			t.Errorf("cut before %s: a reader sees %v, %v: want %v", cut.Before, seen, reading, want)
+		}
+	}
+	if refused < 2 {
+		t.Errorf("readers are refused after %d cuts: the note comes before the records", refused)
+	}
+}
+
 func checkTakenDown(t *testing.T, disk vfs.FS, cut string) {
 	t.Helper()
 	if found := filesWithSecret(t, disk, "data"); len(found) > 0 {
