@@ -234,8 +234,8 @@ func restore(ctx context.Context, snapshot, to string, in io.Reader, progress *w
 		defer f.Close()
 		source = f
 	}
-	temp := to + ".snapshot"
-	if err := os.Mkdir(temp, 0o755); err != nil {
+	temp := to + ".snapshot.part" // there already if a restore was killed
+	if err := errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o755)); err != nil {
 		return err
 	}
 	defer os.RemoveAll(temp)
