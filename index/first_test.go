@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,6 +50,36 @@ func TestCommonWord(t *testing.T) {
 	}
 	if len(found) != mostScored+1 || found[0].ID != titled {
 		t.Errorf("%d pages are found, the first of them %s", len(found), found[0].ID)
+	}
+}
+
+type inBleve = bleve.Index // the interface has a method of its name
+
+// asked counts what Bleve is asked.
+type asked struct {
+	inBleve
+	n int
+}
+
+// SearchInContext implements bleve.Index.
+func (a *asked) SearchInContext(ctx context.Context, r *bleve.SearchRequest) (*bleve.SearchResult, error) {
+	a.n++
+	return a.inBleve.SearchInContext(ctx, r)
+}
+
+// TestAskedOnce holds that a search with fewer hits than are wanted looks through the index once: a phrase of common
+// words takes long to look for.
+func TestAskedOnce(t *testing.T) {
+	x, err := Open(Options{Dir: filepath.Join(t.TempDir(), "index"), Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	counted := &asked{inBleve: x.bleve}
+	x.bleve = counted
+	hits, err := x.Search(t.Context(), Query{Words: `"on the"`, Limit: 10})
+	if err != nil || len(hits) > 0 || counted.n != 1 {
+		t.Errorf("%d hits, %v, the index is asked %d times: want once", len(hits), err, counted.n)
 	}
 }
 

@@ -54,12 +54,10 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	var ids []string
 	from := 0
 	for skipped := 0; len(hits) < q.Limit && from < (q.From+q.Limit)*searchedBeyond; {
-		found, err := x.ask(ctx, wants, q.Limit+q.From-skipped, from)
+		size := q.Limit + q.From - skipped
+		found, err := x.ask(ctx, wants, size, from)
 		if err != nil {
 			return nil, err
-		}
-		if len(found) == 0 {
-			break
 		}
 		from += len(found)
 		for _, match := range found {
@@ -74,6 +72,12 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 				hits, ids = append(hits, hit), append(ids, match.ID)
 			}
 		}
+		if len(found) < size { // there are no more; to ask again would take as long
+			break
+		}
+	}
+	if len(hits) == 0 {
+		return nil, nil
 	}
 	snippets, err := x.snippets(ctx, terms, ids)
 	if err != nil {
