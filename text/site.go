@@ -7,7 +7,6 @@ import (
 )
 
 const (
-	ripe        = 8  // pages, after which a site is known
 	fewestPages = 4  // on which a block repeats
 	everySite   = 10 // a block repeats if it is on one page of this many
 	// the same for blocks at the margin in one place, and for blocks that the markup excludes from the main text
@@ -15,8 +14,8 @@ const (
 	maxCounters = 8_192 // of a site
 )
 
-// SiteBytes is about the largest memory of a Site, in bytes.
-const SiteBytes = maxCounters * 24
+// RipePages is from how many pages a site must have learned to be known.
+const RipePages = 8
 
 // A Site knows which blocks repeat across the pages of a site. It holds at most 8,192 counters. When there are more,
 // it lowers all by one and drops those at zero (Misra, Gries 1982, "Finding repeated elements"). So a count is too
@@ -31,9 +30,27 @@ type Site struct {
 func (s *Site) Pages() int { return s.pages }
 
 // Ripe reports whether the site has seen enough pages to know what repeats.
-func (s *Site) Ripe() bool { return s != nil && s.pages >= ripe }
+func (s *Site) Ripe() bool { return s != nil && s.pages >= RipePages }
 
-// Learn counts the blocks of a page. Call it once per page.
+// Bytes returns about how much memory the site takes.
+func (s *Site) Bytes() int {
+	const fixed, counter = 512, 24
+	return fixed + counter*len(s.counts)
+}
+
+// Settle ends the learning. It drops the counters of what does not repeat: most of them, and none that decides
+// anything.
+func (s *Site) Settle() {
+	repeating := map[uint64]uint32{}
+	for key, n := range s.counts {
+		if s.repeats(key, everySite) { // and so all that repeat at a margin
+			repeating[key] = n
+		}
+	}
+	s.counts = repeating
+}
+
+// Learn counts the blocks of a page. Call it once per page, and not after Settle.
 func (s *Site) Learn(p *Page) {
 	if s.counts == nil {
 		s.counts = map[uint64]uint32{}

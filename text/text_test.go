@@ -363,6 +363,28 @@ func BenchmarkClusters(b *testing.B) {
 			signatures[i] = signatures[rng.IntN(i)]
 			for j := range own {
 				if rng.IntN(10) == 0 {
+// TestSettle holds that a site that has settled leaves out what it left out before, and is small: a reader of thousands
+// of sites that forgot them would learn them again and again.
+func TestSettle(t *testing.T) {
+	for _, pages := range []int{1, 3, 4, 8, 9, 48} {
+		var site, settled text.Site
+		for n := range pages {
+			page := parse(t, manual(n)+strings.Repeat("<p>of one page: "+name(n+1)+" "+name(n+7)+"</p>", 5))
+			site.Learn(page)
+			settled.Learn(page)
+		}
+		settled.Settle()
+		for _, n := range []int{0, 3, 100} {
+			if got, want := parse(t, manual(n)).Main(&settled), parse(t, manual(n)).Main(&site); got != want || settled.Ripe() != site.Ripe() {
+				t.Errorf("%d pages: page %d says %q: want %q", pages, n, got, want)
+			}
+		}
+		if settled.Bytes() > 4<<10 {
+			t.Errorf("%d pages: %d bytes", pages, settled.Bytes())
+		}
+	}
+}
+
 					signatures[i][j] = own[j]
 				}
 			}

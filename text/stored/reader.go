@@ -6,10 +6,13 @@
 package stored
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +30,6 @@ const (
 	pdfTime     = 10 * time.Second // for a PDF
 	pdfBytes    = 32 << 20
 	siteBudget  = 64 << 20 // bytes of the known sites
-	maxSites    = siteBudget / text.SiteBytes
 )
 
 // ErrNoText matches the errors of versions without text: neither HTML, plain text nor PDF, or without a body.
@@ -44,6 +46,7 @@ type Reader struct {
 	limits    text.Limits
 	extractor *text.Extractor
 	sites     map[weburl.Site]*known
+	held      int // bytes of sites
 	uses      int // of sites so far
 }
 
@@ -163,25 +166,34 @@ func (r *Reader) site(name weburl.Site) (*text.Site, error) {
 		return &k.site, nil
 	}
 	k := &known{pages: max(1, row.Fetched), used: r.uses}
-	if err := r.learn(&k.site, name); err != nil {
-		return nil, err
+	if row.Fetched >= text.RipePages { // else it cannot be known
+		if err := r.learn(&k.site, name); err != nil {
+			return nil, err
+		}
 	}
-	if len(r.sites) >= maxSites {
-		r.forget()
-	}
-	r.sites[name] = k
+	k.site.Settle()
+	r.remember(name, k)
 	return &k.site, nil
 }
 
-// forget drops the site used longest ago.
-func (r *Reader) forget() {
-	var oldest weburl.Site
-	for name, k := range r.sites {
-		if oldest == "" || k.used < r.sites[oldest].used {
-			oldest = name
-		}
+// remember keeps a site. If the sites take too much memory, it forgets those that were not used for longest, so many
+// that some time passes before the next time.
+func (r *Reader) remember(name weburl.Site, k *known) {
+	if before := r.sites[name]; before != nil {
+		r.held -= before.site.Bytes()
 	}
-	delete(r.sites, oldest)
+	r.sites[name] = k
+	if r.held += k.site.Bytes(); r.held <= siteBudget {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(r.sites), func(a, b weburl.Site) int { return cmp.Compare(r.sites[a].used, r.sites[b].used) })
+	for _, name := range names {
+		if r.held <= siteBudget*3/4 {
+			break
+		}
+		r.held -= r.sites[name].site.Bytes()
+		delete(r.sites, name)
+	}
 }
 
 // learn shows a site some of its pages: the rows are ordered by a hash, so the first ones are a sample.
