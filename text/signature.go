@@ -1,8 +1,12 @@
 package text
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
+	"io"
 	"slices"
 	"strings"
 
@@ -77,67 +81,128 @@ func (s *Signature) Near(other *Signature) bool {
 	return same >= alikeHashes && *s != Signature{}
 }
 
-// Clusters groups signatures that are Near: cluster[i] is the least index of the group of signature i. A zero
-// signature is alone in its group. Clusters takes 16 bytes per signature, apart from the signatures, and O(n log n)
-// time: for each band, it sorts the signatures by the bytes of the band and compares those with equal bytes.
-func Clusters(signatures []Signature) (cluster []int) {
-	parent := make([]int32, len(signatures))
-	for i := range parent {
-		parent[i] = int32(i)
+// Clusters groups n signatures that are Near: cluster[i] is the least index of the group of signature i. A zero
+// signature is alone in its group. signatures has them one behind the other. For each band, Clusters sorts them by the
+// bytes of the band and compares those with equal bytes. It takes 16 bytes of memory per signature and O(n log n) time,
+// reads all signatures in order once a band, and single ones as they are compared. Its errors are those of reading and
+// of ctx.
+func Clusters(ctx context.Context, signatures io.ReaderAt, n int) (cluster []int32, err error) {
+	g := &groups{signatures: signatures, parent: make([]int32, n)}
+	for i := range g.parent {
+		g.parent[i] = int32(i)
 	}
-	root := func(i int32) int32 {
-		for parent[i] != i {
-			parent[i] = parent[parent[i]]
-			i = parent[i]
-		}
-		return i
-	}
-	order := make([]int32, 0, len(signatures))
-	for i := range signatures {
-		if signatures[i] != (Signature{}) {
-			order = append(order, int32(i))
-		}
-	}
+	order := make([]banded, 0, n)
 	for b := range bands {
-		key := func(i int32) []byte { return signatures[i][b*rows : (b+1)*rows] }
-		slices.SortFunc(order, func(i, j int32) int {
-			return cmp.Or(slices.Compare(key(i), key(j)), cmp.Compare(i, j))
-		})
+		if order, err = g.readBand(ctx, b, order[:0]); err != nil {
+			return nil, err
+		}
+		slices.SortFunc(order, banded.compare)
 		for from := 0; from < len(order); {
 			to := from + 1
-			for to < len(order) && slices.Equal(key(order[from]), key(order[to])) {
+			for to < len(order) && order[from].band == order[to].band {
 				to++
 			}
-			join(order[from:to], signatures, root, parent)
+			if to-from > 1 {
+				if err := g.join(order[from:to]); err != nil {
+					return nil, err
+				}
+			}
 			from = to
 		}
 	}
-	cluster = make([]int, len(signatures))
-	for i := range cluster {
-		cluster[i] = int(root(int32(i)))
+	for i := range g.parent {
+		g.parent[i] = g.root(int32(i))
 	}
-	return cluster
+	return g.parent, nil
 }
 
-// join merges the clusters of signatures in a bucket that are near one of its first members of other clusters.
-func join(bucket []int32, signatures []Signature, root func(int32) int32, parent []int32) {
-	var leaders []int32
-	for _, i := range bucket {
-		found := false
-		for _, leader := range leaders {
-			a, b := root(i), root(leader)
-			if a == b {
-				found = true
-				break
-			}
-			if signatures[i].Near(&signatures[leader]) {
-				parent[max(a, b)] = min(a, b)
-				found = true
-				break
-			}
+// banded is a signature and its bytes of one band.
+type banded struct {
+	band [rows]byte
+	i    int32
+}
+
+func (a banded) compare(b banded) int {
+	return cmp.Or(bytes.Compare(a.band[:], b.band[:]), cmp.Compare(a.i, b.i))
+}
+
+// groups are signatures that are being grouped.
+type groups struct {
+	signatures io.ReaderAt
+	parent     []int32 // of each: itself, or one before it in the same group
+}
+
+// at reads a signature.
+func (g *groups) at(i int32) (sig Signature, err error) {
+	n, err := g.signatures.ReadAt(sig[:], int64(i)*int64(len(sig)))
+	if n == len(sig) {
+		err = nil
+	}
+	return sig, err
+}
+
+// readBand appends all signatures but zero ones to order.
+func (g *groups) readBand(ctx context.Context, b int, order []banded) ([]banded, error) {
+	in := bufio.NewReaderSize(io.NewSectionReader(g.signatures, 0, int64(len(g.parent))*hashes), 1<<20)
+	for i := range g.parent {
+		var sig Signature
+		if _, err := io.ReadFull(in, sig[:]); err != nil {
+			return nil, err
 		}
-		if !found && len(leaders) < compared {
-			leaders = append(leaders, i)
+		if i%(1<<16) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if sig != (Signature{}) {
+			order = append(order, banded{[rows]byte(sig[b*rows:]), int32(i)})
 		}
 	}
+	return order, nil
+}
+
+// root returns the least index of a signature's group.
+func (g *groups) root(i int32) int32 {
+	for g.parent[i] != i {
+		g.parent[i] = g.parent[g.parent[i]]
+		i = g.parent[i]
+	}
+	return i
+}
+
+// join merges the groups of signatures in a bucket that are near one of its first members of other groups.
+func (g *groups) join(bucket []banded) error {
+	type leader struct {
+		i   int32
+		sig Signature
+	}
+	var leaders []leader
+next:
+	for _, member := range bucket {
+		mine := g.root(member.i)
+		var sig Signature // read if it is needed
+		for n := range leaders {
+			theirs := g.root(leaders[n].i)
+			if theirs == mine {
+				continue next
+			}
+			if sig == (Signature{}) {
+				var err error
+				if sig, err = g.at(member.i); err != nil {
+					return err
+				}
+			}
+			if sig.Near(&leaders[n].sig) {
+				g.parent[max(mine, theirs)] = min(mine, theirs)
+				continue next
+			}
+		}
+		if len(leaders) == compared {
+			continue
+		}
+		sig, err := g.at(member.i)
+		if err != nil {
+			return err
+		}
+		leaders = append(leaders, leader{member.i, sig})
+	}
+	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"math"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +34,7 @@ type corpus struct {
 	reader
 	clock *clock.Clock
 	open  func() (*index.Index, error) // the index; its error is index.ErrNone if there is none
+	temp  string                       // folder for temporary files; "": that of the machine
 
 	mu    sync.Mutex // guards texts; one text is read at a time, so a hostile one costs one processor
 	texts *stored.Reader
@@ -81,113 +80,21 @@ func (c *corpus) Text(ctx context.Context, raw string, number uint32, at time.Ti
 		Byline: said.Byline, Date: when(said.Date), Language: said.Language, Text: said.Text, Markdown: said.Markdown, SiteLearned: said.Model}, err
 }
 
-// mostCompared bounds the pages to compare, and so the memory: about 300 bytes each.
-const mostCompared = 2_000_000
-
-// compared is a page whose text is compared with others.
-type compared struct {
-	partition   weburl.Partition
-	fingerprint weburl.Fingerprint
-	body        store.BodyDigest
-}
-
 // Duplicates implements dashboard.Corpus.
 func (c *corpus) Duplicates(ctx context.Context) iter.Seq2[dashboard.Duplicates, error] {
 	return func(yield func(dashboard.Duplicates, error) bool) {
-		pages, clusters, err := c.clusters(ctx)
+		compared, err := c.compare(ctx)
 		if err != nil {
 			yield(dashboard.Duplicates{}, err)
 			return
 		}
-		for _, members := range clusters {
-			group, err := c.group(pages, members)
+		for members := range compared.groups() {
+			group, err := compared.describe(members)
 			if !yield(group, err) || err != nil {
 				return
 			}
 		}
 	}
-}
-
-// clusters returns the live pages, and the groups of near-duplicates, the largest first.
-func (c *corpus) clusters(ctx context.Context) (pages []compared, groups [][]int, err error) {
-	var signatures []text.Signature
-	for p := range c.store.Partitions() {
-		home := weburl.Partition(p)
-		for row, err := range c.store.Pages(home) {
-			if err = cmp.Or(err, ctx.Err()); err != nil {
-				return nil, nil, err
-			}
-			if row.State != store.StateLive || row.Versions == 0 {
-				continue
-			}
-			if len(pages) == mostCompared {
-				return nil, nil, fmt.Errorf("more than %d pages: too many to compare", mostCompared)
-			}
-			sig, err := c.signature(ctx, home, row)
-			if err != nil {
-				return nil, nil, err
-			}
-			pages, signatures = append(pages, compared{home, row.Fingerprint, row.BodyDigest}), append(signatures, sig)
-		}
-	}
-	joinSame(pages, signatures)
-	members := map[int][]int{}
-	for i, leader := range text.Clusters(signatures) {
-		members[leader] = append(members[leader], i)
-	}
-	for _, group := range members {
-		if len(group) > 1 {
-			groups = append(groups, group)
-		}
-	}
-	slices.SortFunc(groups, func(a, b []int) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a[0], b[0]))
-	})
-	return pages, groups, nil
-}
-
-// joinSame gives pages that are too short to compare a signature that is unique to their body. So equal pages form a
-// group.
-func joinSame(pages []compared, signatures []text.Signature) {
-	for i := range pages {
-		if signatures[i] == (text.Signature{}) {
-			for j := range signatures[i] {
-				signatures[i][j] = pages[i].body[j%len(pages[i].body)] ^ byte(j)
-			}
-		}
-	}
-}
-
-// signature returns the signature of a page's last version, or zero if it has no text or is lost.
-func (c *corpus) signature(ctx context.Context, home weburl.Partition, row store.PageAt) (sig text.Signature, err error) {
-	v, err := c.store.Version(home, row.Fingerprint, row.Versions)
-	if err != nil {
-		return sig, err
-	}
-	err = c.ask(func(texts *stored.Reader) error {
-		sig, err = texts.Signature(ctx, row.URL, &v)
-		return err
-	})
-	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) || store.IsLost(err) {
-		err = nil
-	}
-	return sig, err
-}
-
-// group returns the pages of a group by their URLs.
-func (c *corpus) group(pages []compared, members []int) (group dashboard.Duplicates, err error) {
-	group.Exact = true
-	for _, i := range members {
-		row, err := c.store.Page(pages[i].partition, pages[i].fingerprint)
-		if err != nil {
-			return group, err
-		}
-		group.URLs = append(group.URLs, row.URL.String())
-		group.Exact = group.Exact && pages[i].body == pages[members[0]].body
-	}
-	slices.Sort(group.URLs)
-	group.Cluster, group.Pages = group.URLs[0], len(group.URLs)
-	return group, nil
 }
 
 // Search implements dashboard.Corpus.
@@ -257,8 +164,9 @@ func (p *publisher) index(engine *node.Node) error {
 	return nil
 }
 
-// catchUp brings the index and the sinks up to the end of the crawl, after end, unless ctx ends before.
+// catchUp brings webhooks, sinks and the index up to the end of the crawl, after end, unless ctx ends before.
 func (p *publisher) catchUp(ctx context.Context) error {
+	p.tellRest(ctx)
 	err := p.handRest(ctx)
 	if pages := p.pages.Load(); pages != nil {
 		err = errors.Join(err, pages.CatchUp(ctx))
@@ -269,6 +177,7 @@ func (p *publisher) catchUp(ctx context.Context) error {
 // corpus returns the corpus of a running crawl. It is valid until close.
 func (p *publisher) corpus(s *store.Store) *corpus {
 	p.texts = newCorpus(reader{store: s}, p.clock, p.searched)
+	p.texts.temp = filepath.Join(p.dir, "tmp") // a container may have no other place
 	return p.texts
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -16,7 +17,6 @@ import (
 	"freshet/feed"
 	"freshet/feed/sink"
 	"freshet/store"
-	"freshet/weburl"
 )
 
 // textExport exports the texts of the live pages of a store.
@@ -25,8 +25,9 @@ type textExport struct {
 	since    string        // a cursor; "": everything
 	uses     []consent.Use // a page that disallows one of them is left out
 	corpus   *corpus
-	clusters map[weburl.Fingerprint]string // of near-duplicates
-	ranks    map[weburl.Fingerprint]float64
+	compared *comparison // nil with since
+	names    []int32     // of each compared page, the page that names its group; -1: it is in none
+	ranks    []float64   // of each
 
 	pages, reserved, textless int64
 	lost                      int64 // pages whose captures are damaged or gone
@@ -77,7 +78,7 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 	if err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
-	if t.since == "" && t.clusters == nil {
+	if t.since == "" && t.compared == nil {
 		if err := t.compare(ctx); err != nil {
 			return err
 		}
@@ -93,8 +94,7 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 			if sink.OfPage(err) && ctx.Err() == nil { // it counts as ended
 				t.lost, t.first, err = t.lost+1, cmp.Or(t.first, fmt.Errorf("%s: %w", line.URL, err)), nil
 			}
-			line.Cluster, line.Rank = t.clusters[e.Fingerprint], t.ranks[e.Fingerprint]
-			if err = cmp.Or(err, ctx.Err()); err != nil {
+			if err = cmp.Or(err, t.place(&line, e), ctx.Err()); err != nil {
 				return err
 			}
 			if line.Deleted && t.since == "" {
@@ -108,22 +108,39 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 }
 
 // compare finds near-duplicates, and ranks all pages.
-func (t *textExport) compare(ctx context.Context) error {
-	pages, groups, err := t.corpus.clusters(ctx)
-	if err != nil {
+func (t *textExport) compare(ctx context.Context) (err error) {
+	if t.compared, err = t.corpus.compare(ctx); err != nil {
 		return err
 	}
-	t.clusters = map[weburl.Fingerprint]string{}
-	for _, members := range groups {
-		group, err := t.corpus.group(pages, members)
+	t.names = slices.Repeat([]int32{-1}, len(t.compared.pages))
+	for members := range t.compared.groups() {
+		name, err := t.compared.name(members)
 		if err != nil {
 			return err
 		}
-		for _, i := range members {
-			t.clusters[pages[i].fingerprint] = group.Cluster
+		for _, page := range members {
+			t.names[page] = name
 		}
 	}
-	t.ranks, err = ranks(ctx, t.store, pages)
+	t.ranks, err = ranks(ctx, t.store, t.compared)
+	return err
+}
+
+// place gives a document its group and its rank, if it was compared.
+func (t *textExport) place(line *sink.Document, e feed.Entry) error {
+	if t.compared == nil {
+		return nil
+	}
+	page, ok := t.compared.find(e.Partition, e.Fingerprint)
+	if !ok {
+		return nil
+	}
+	line.Rank = t.ranks[page]
+	if t.names[page] < 0 {
+		return nil
+	}
+	row, err := t.compared.row(t.names[page])
+	line.Cluster = row.URL.String()
 	return err
 }
 
