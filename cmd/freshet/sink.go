@@ -111,7 +111,7 @@ func (p *publisher) handed() []*sink.Sink {
 	return nil
 }
 
-// lastHand is how long an ended crawl waits for its sinks.
+// lastHand is how long an ended crawl waits for its webhooks, and for its sinks.
 const lastHand = time.Minute
 
 // handRest delivers the remaining texts at the end of the crawl. A sink that is too slow gets them in the next run.

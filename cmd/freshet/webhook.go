@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -69,6 +70,16 @@ func (p *publisher) tell(s *store.Store, hooks []webhook.Hook) error {
 	p.told.Store(told)
 	p.running.Go(func() { told.Run(p.ctx) })
 	return nil
+}
+
+// tellRest tells the webhooks the remaining changes at the end of the crawl. One that is too slow gets them in the next
+// run.
+func (p *publisher) tellRest(ctx context.Context) {
+	if told := p.told.Load(); told != nil && ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(ctx, lastHand)
+		defer cancel()
+		told.CatchUp(ctx)
+	}
 }
 
 // hookTransport makes requests to webhooks, without a proxy. It connects only to public addresses unless allowPrivate

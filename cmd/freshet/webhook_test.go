@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -92,6 +94,36 @@ func TestWebhookSettings(t *testing.T) {
 		if hooks.Set(text) == nil {
 			t.Errorf("%q: want an error", text)
 		}
+	}
+}
+
+// TestCrawlTellsWebhooks holds that a crawl that ends by itself tells its webhooks of every page before.
+func TestCrawlTellsWebhooks(t *testing.T) {
+	web := httptest.NewServer(smallWeb())
+	t.Cleanup(web.Close)
+	dir := t.TempDir()
+	var mu sync.Mutex
+	told := map[string]bool{}
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		for lines := json.NewDecoder(r.Body); ; {
+			var line struct{ URL string }
+			if lines.Decode(&line) != nil {
+				return
+			}
+			told[line.URL] = true
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	put(t, filepath.Join(dir, "secret"), "a secret of some length\n")
+	freshet(t, 0, "crawl", "--data", filepath.Join(dir, "data"), "--resolve", "site.test="+strings.TrimPrefix(web.URL, "http://"), "--allow-private",
+		"--delay", "0s", "--retries", "0", "--listen", "", "--contact", "mailto:a@b.test", "--quiet",
+		"--webhook", receiver.URL, "--webhook-secret-file", filepath.Join(dir, "secret"), "http://site.test/")
+	mu.Lock()
+	defer mu.Unlock()
+	if len(told) < 3 || !told["http://site.test/"] {
+		t.Errorf("the webhook is told of %v", told)
 	}
 }
 

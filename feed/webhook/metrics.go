@@ -34,8 +34,8 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if s == nil {
 		return
 	}
-	for i, r := range s.receivers {
-		name, host := strconv.Itoa(i+1), r.URL.Host
+	for _, r := range s.receivers {
+		name, host := strconv.Itoa(r.number), r.URL.Host
 		lag := 0.0
 		if oldest := r.oldest.Load(); oldest != 0 {
 			lag = max(0, s.o.Clock.Now().Sub(time.Unix(0, oldest)).Seconds())

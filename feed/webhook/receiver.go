@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strconv"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 // receiver is a hook with its position and counts.
 type receiver struct {
 	Hook
+	number int // its place in Options.Hooks, from 1
 	o      *Options
 	client *http.Client
 	file   string // of the cursor
@@ -60,17 +62,18 @@ func (r *receiver) lose(why error) (err error) {
 func (r *receiver) keep() error { return feed.WriteKept(r.o.FS, r.file, r.reader.Place().String()) }
 
 // contained calls run. It turns a panic into an error with the stack, so a panic stops only this hook.
-func (r *receiver) contained(ctx context.Context) (err error) {
+func (r *receiver) contained(ctx context.Context, on bool) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("webhook: crash: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	return r.run(ctx)
+	return r.run(ctx, on)
 }
 
-// run sends changes to the hook until ctx ends. Its error is that of the directory.
-func (r *receiver) run(ctx context.Context) error {
+// run sends changes to the hook until ctx ends, and unless on is set, no longer than there are any. Its error is that
+// of the directory, and unless on is set, that of ctx.
+func (r *receiver) run(ctx context.Context, on bool) error {
 	for {
 		news := r.o.Bell.Wait()
 		body, err := r.next()
@@ -78,14 +81,18 @@ func (r *receiver) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		case len(body) > 0:
-			if r.deliver(ctx, body) != nil {
+			if err := r.deliver(ctx, body); on && err != nil {
 				return nil
+			} else if err != nil {
+				return err
 			}
 			r.oldest.Store(0)
 			if err := r.keep(); err != nil {
 				return err
 			}
 			continue
+		case !on:
+			return nil
 		}
 		select {
 		case <-news:
@@ -145,7 +152,7 @@ func (r *receiver) deliver(ctx context.Context, body []byte) error {
 		r.refused.Add(1)
 		r.failures.Add(1)
 		wait := max(feed.Backoff(failures, r.rng), min(asked, longestAsk))
-		r.o.Logger.Warn("a webhook did not accept a delivery", "url", r.URL.Redacted(), "error", err, "again_in", wait)
+		r.o.Logger.Warn("a webhook did not accept a delivery", "hook", r.number, "host", r.URL.Host, "error", err, "again_in", wait)
 		if err := r.o.Clock.Sleep(ctx, wait); err != nil {
 			return err
 		}
@@ -164,8 +171,11 @@ func (r *receiver) post(ctx context.Context, body []byte) (asked time.Duration, 
 	request.Header.Set(TimestampHeader, timestamp)
 	request.Header.Set(SignatureHeader, Sign(r.Secret, timestamp, body))
 	response, err := r.client.Do(request)
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		err = of.Err // without the URL
+	}
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("webhook: %w", err)
 	}
 	defer response.Body.Close()
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10) // the connection can be used again if the answer was short

@@ -67,6 +67,9 @@ type Options struct {
 // position of each hook is on disk. So a change arrives at least once, even if either side is killed. A hook holds
 // one batch in memory and does not wait for other hooks.
 //
+// Logs and metrics name a hook by its place in Options.Hooks, from 1, and its host: the rest of its URL may be a
+// secret.
+//
 // A new hook gets the changes from its first start on. If a hook was away for so long that ends of pages are
 // forgotten, or if its cursor is lost, it gets a line of kind resynchronise with the cursor from which it continues.
 type Sender struct {
@@ -87,11 +90,11 @@ func NewSender(o Options) (*Sender, error) {
 	for _, of := range o.Hooks {
 		name := sha256.Sum256([]byte(of.URL.String()))
 		r := &receiver{
-			Hook: of, o: &s.o, client: client, file: o.FS.PathJoin(o.Dir, hex.EncodeToString(name[:8])),
+			Hook: of, number: len(s.receivers) + 1, o: &s.o, client: client, file: o.FS.PathJoin(o.Dir, hex.EncodeToString(name[:8])),
 			rng: rand.New(rand.NewPCG(uint64(o.Clock.Now().UnixNano()), uint64(len(s.receivers)))),
 		}
 		if err := r.open(); err != nil {
-			return nil, fmt.Errorf("webhook: %s: %w", of.URL.Redacted(), err)
+			return nil, fmt.Errorf("webhook %d, of %s: %w", r.number, of.URL.Host, err)
 		}
 		s.receivers = append(s.receivers, r)
 	}
@@ -103,8 +106,26 @@ func (s *Sender) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, r := range s.receivers {
 		running.Go(func() {
-			if err := r.contained(ctx); err != nil {
-				s.o.Logger.Error("a webhook is stopped until the next start", "url", r.URL.Redacted(), "error", err)
+			if err := r.contained(ctx, true); err != nil {
+				s.o.Logger.Error("a webhook is stopped until the next start", "hook", r.number, "host", r.URL.Host, "error", err)
+			}
+			r.client.CloseIdleConnections()
+		})
+	}
+	running.Wait()
+}
+
+// CatchUp sends the hooks, after Run, what they have not taken yet, until there is no more or ctx ends.
+func (s *Sender) CatchUp(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, r := range s.receivers {
+		running.Go(func() {
+			err := r.open()
+			if err == nil {
+				err = r.contained(ctx, false)
+			}
+			if err != nil {
+				s.o.Logger.Warn("a webhook has not received everything: the next run continues", "hook", r.number, "host", r.URL.Host, "error", err)
 			}
 			r.client.CloseIdleConnections()
 		})

@@ -279,6 +279,46 @@ func TestWebhookThatHangs(t *testing.T) {
 	}
 }
 
+// TestWebhookURLIsSecret has a hook refuse, cut connections and hang, with secrets in each part of its URL. The log has
+// none of them.
+func TestWebhookURLIsSecret(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	r := newReceiver(t, func(attempt int, out http.ResponseWriter, _ *http.Request) bool {
+		switch attempt {
+		case 1:
+			out.WriteHeader(http.StatusInternalServerError)
+		case 2:
+			panic(http.ErrAbortHandler)
+		}
+		return attempt < 3
+	})
+	r.address.User, r.address.RawQuery = neturl.UserPassword("secret-1", "secret-2"), "key=secret-3"
+	var log bytes.Buffer
+	o := webhook.Options{
+		Store: w.Store(), Bell: &w.Bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Transport: &http.Transport{}, FS: vfs.NewMem(), Dir: "data/webhooks",
+		Hooks: []webhook.Hook{{URL: r.address, Secret: []byte(hookSecret)}},
+	}
+	hooks, err := webhook.NewSender(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		hooks.Run(ctx)
+	}()
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
+	r.awaitKind(crawled.URL(0, 1), "changed")
+	cancel()
+	<-ended
+	if said := log.String(); strings.Count(said, r.address.Host) < 2 || strings.Contains(said, "secret") || strings.Contains(said, "/hook") {
+		t.Errorf("the log says %s", said)
+	}
+}
+
 // TestWebhookThatPanics makes the work for one hook panic. The other hook still gets all changes.
 func TestWebhookThatPanics(t *testing.T) {
 	w := crawled.New(t, 1, 3)
