@@ -19,12 +19,13 @@ const prescanned = 1024
 // needed, as usual, the result shares memory with the body. Otherwise it is cut to opt.MaxDocument bytes.
 //
 // The character set comes from, in this order: a byte order mark, the charset of the content type, an XML declaration
-// or a meta element within the first 1024 bytes. Otherwise it is UTF-8 if the whole body is valid UTF-8, and
-// windows-1252 if not. This differs from browsers in one case: a page declares windows-1252 (or Latin-1) in a meta
-// element, but all its non-ASCII text is valid UTF-8. Then decode assumes a mistake and reads UTF-8.
+// or a meta element within the first 1024 bytes. Otherwise it is UTF-8 if the whole body is valid UTF-8, apart from a
+// character that is cut at its end, and windows-1252 if not. This differs from browsers in one case: a page declares
+// windows-1252 (or Latin-1) in a meta element, but all its non-ASCII text is valid UTF-8. Then decode assumes a mistake
+// and reads UTF-8.
 func decode(contentType string, body []byte, opt *Options) (text []byte, name string) {
 	enc, name, certain := declared(contentType, body)
-	if name == "windows-1252" && !certain && utf8.Valid(body) {
+	if name == "windows-1252" && !certain && readsAsUTF8(body) {
 		name = "utf-8"
 	}
 	switch {
@@ -39,6 +40,21 @@ func decode(contentType string, body []byte, opt *Options) (text []byte, name st
 	in := transform.NewReader(bytes.NewReader(body), enc.NewDecoder())
 	text, _, _ = readAll(in, int64(len(body))+int64(len(body))/8, opt.MaxDocument, opt.Room) // what was read counts
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
+}
+
+// readsAsUTF8 reports whether a body is valid UTF-8, or text in it whose last character a limit has cut. A last byte
+// that is the only one beyond ASCII is a character of another set.
+func readsAsUTF8(body []byte) bool {
+	end := len(body)
+	for n := 1; n < utf8.UTFMax && n <= len(body); n++ {
+		if last := body[len(body)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				end -= n
+			}
+			break
+		}
+	}
+	return utf8.Valid(body[:end]) && (end == len(body) || utf8.RuneCount(body[:end]) < end)
 }
 
 // UTF8 returns a document as UTF-8. It finds the character set as Extract does. A document that it converts is cut to

@@ -225,6 +225,23 @@ func TestXHTML(t *testing.T) {
 	}
 }
 
+// TestCutCharacter cuts documents that declare no character set in each place. They stay UTF-8.
+func TestCutCharacter(t *testing.T) {
+	h := header("Content-Type", "text/html")
+	for _, end := range []string{"é", "€", "😀"} {
+		whole := "<p>Grüße" + end
+		for cut := len(whole) - len(end); cut <= len(whole); cut++ {
+			page := NewParser(Options{}).Extract(h, []byte(whole[:cut]), parsed(t, own))
+			if page.Charset != "utf-8" || !strings.HasPrefix(string(UTF8("text/html", []byte(whole[:cut]), 1<<20)), "<p>Grüße") {
+				t.Errorf("%q is read as %s", whole[:cut], page.Charset)
+			}
+		}
+	}
+	if page := NewParser(Options{}).Extract(h, []byte("<p>Gr\xfc\xdfe und \xc3"), parsed(t, own)); page.Charset != "windows-1252" {
+		t.Errorf("windows-1252 is read as %s", page.Charset)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	p := NewParser(Options{MaxLinks: 3})
 	h := header("Content-Type", "text/html")
