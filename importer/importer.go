@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -89,7 +90,12 @@ func (i *Importer) WARC(in io.Reader, name string) error {
 		if err != nil {
 			return err
 		}
-		if record.Type != warc.Response && record.Type != warc.Revisit {
+		switch record.Type {
+		case warc.Response, warc.Revisit:
+		case "resource", "conversion", "continuation":
+			i.Skipped["record of type "+string(record.Type)]++
+			continue
+		default:
 			continue
 		}
 		if err := i.capture(r, record); err != nil {
@@ -179,6 +185,10 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 		f.Outcome = store.OutcomeClientError
 	case message.Status/100 == http.StatusOK/100:
 		body, cut, err := fetch.Decode(message.Header, payload, maxBody)
+		if err != nil && decodedBefore(message.Header, payload) {
+			kept.Block = renameEncoding(kept.Block, message)
+			body, cut, err = fetch.Decode(nil, payload, maxBody)
+		}
 		if (cut || err != nil) && f.Truncated == "" {
 			f.Truncated = string(warc.TruncatedLength)
 		}
@@ -192,6 +202,22 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 		}
 		f.Links = store.EncodeLinks(links)
 	}
+}
+
+// decodedBefore reports whether a body that the header calls compressed with gzip is not. Some archives store decoded
+// bodies with the original header.
+func decodedBefore(header http.Header, payload []byte) bool {
+	coding := strings.ToLower(strings.TrimSpace(header.Get("Content-Encoding")))
+	return (coding == "gzip" || coding == "x-gzip") && !bytes.HasPrefix(payload, []byte("\x1f\x8b"))
+}
+
+var contentEncoding = regexp.MustCompile(`(?im)^content-encoding[ \t]*:`)
+
+// renameEncoding returns the block of a message whose body was decoded, with the name that Common Crawl gives the
+// header field in this case. So readers of the capture do not decode it again.
+func renameEncoding(block []byte, message *warc.Message) []byte {
+	header := block[:len(block)-len(message.Body)]
+	return append(contentEncoding.ReplaceAll(header, []byte("X-Crawler-Content-Encoding:")), message.Body...)
 }
 
 // revisited fills in a visit from a revisit record. It returns false, and counts the record as skipped, if the version

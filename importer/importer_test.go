@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"freshet/fetch"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -163,6 +164,41 @@ func TestOtherSpelling(t *testing.T) {
 	}
 	if body, err := s.VersionBody(u, &version); err != nil || string(body.Payload) != "<p>text" {
 		t.Errorf("body %v, %v", body, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDecodedBodies imports captures whose bodies were decoded before they were archived, with the headers of the
+// server. Their texts and bytes can be read.
+func TestDecodedBodies(t *testing.T) {
+	s := open(t, vfs.NewMem())
+	i := New(s)
+	for n, header := range []string{"content-encoding: gzip", "Content-Encoding: GZIP\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked"} {
+		block := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + header + "\r\n\r\n\r\n<p>words of a page"
+		file := fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2016-01-01T00:00:00Z\r\nWARC-Target-URI: http://site.test/%d\r\n"+
+			"Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", n, len(block), block)
+		if err := errors.Join(i.WARC(strings.NewReader(file), "old.warc"), i.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		u, err := weburl.Parse(fmt.Sprintf("http://site.test/%d", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, fp, err := s.PageOf(u)
+		if err != nil || page.State != store.StateLive || page.Truncated != "" {
+			t.Errorf("%s: %+v, %v", header, page, err)
+			continue
+		}
+		v, err1 := s.Version(s.Home(u.Site()), fp, page.Versions)
+		captured, err2 := s.VersionBody(u, &v)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if body, _, err := fetch.Decode(captured.Header, captured.Payload, 1<<20); err != nil || string(body) != "\r\n<p>words of a page" {
+			t.Errorf("%s: the body is %q, %v", header, body, err)
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

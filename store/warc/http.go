@@ -130,7 +130,7 @@ func chunkSize(body []byte) (size uint64, rest []byte, err error) {
 	line, rest, whole := bytes.Cut(body, []byte("\n"))
 	text, _, _ := bytes.Cut(line[:min(len(line), 1024)], []byte(";"))
 	text = bytes.TrimSpace(text)
-	if size, err = strconv.ParseUint(string(text), 16, 63); err != nil && len(text) > 0 {
+	if size, err = strconv.ParseUint(string(text), 16, 63); err != nil && (len(text) > 0 || whole) {
 		return 0, nil, fmt.Errorf("%w: chunk size %.40q", ErrCorrupt, text)
 	}
 	if !whole || err != nil {

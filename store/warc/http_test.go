@@ -48,6 +48,8 @@ func TestPayload(t *testing.T) {
 		{"line feeds", "chunked", "3\nabc\n0\n\n", "abc", nil},
 		{"empty", "chunked", "0\r\n\r\n", "", nil},
 		{"decoded before", "chunked", "<html>\nx", "<html>\nx", nil},
+		{"decoded before, with an empty line", "chunked", "\r\n<html>\nx", "\r\n<html>\nx", nil},
+		{"empty line for a size", "chunked", "3\r\nabc\r\n\r\nx", "abc", ErrCorrupt},
 		{"cut before the first", "chunked", "", "", io.ErrUnexpectedEOF},
 		{"cut in a size", "chunked", "3\r\nabc\r\n1", "abc", io.ErrUnexpectedEOF},
 		{"cut in a chunk", "chunked", "3\r\nabc\r\n5\r\nde", "abcde", io.ErrUnexpectedEOF},
