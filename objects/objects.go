@@ -95,7 +95,7 @@ func split(address string) (bucket, prefix string, err error) {
 // AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE.
 func Open(fsys vfs.FS, address string) (Store, error) {
 	if err := Check(address); err != nil {
-		return nil, fmt.Errorf("object store %q: %w", address, err)
+		return nil, fmt.Errorf("object store: %w", err) // without the address: it may have a secret
 	}
 	if IsBucket(address) {
 		return openBucket(address)

@@ -218,5 +218,8 @@ func TestRefused(t *testing.T) {
 		if err := objects.Check(address); err == nil || strings.Contains(err.Error(), "secret@") {
 			t.Errorf("%q: %v", address, err)
 		}
+		if _, err := objects.Open(nil, address); err == nil || strings.Contains(err.Error(), "secret@") {
+			t.Errorf("open %q: %v", address, err)
+		}
 	}
 }

@@ -80,6 +80,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	s.maxBody, s.warcSize, s.minFree = 16<<20, 1<<30, 64<<20
 	s.keep.Tombstones, s.feed.queryAge = 90*24*time.Hour, command.Duration(90*24*time.Hour)
 	flags.StringVar(&s.data, "data", "data", "data directory; it is created if it does not exist")
+	check(flags, onDisk, "data")
 	flags.StringVar(&o.Crawl, "crawl", "main", "name of the crawl; a data directory can hold several")
 	flags.IntVar(&o.Partitions, "partitions", 16, "number of partitions of a new data directory")
 	flags.IntVar(&o.Shards, "shards", 1, "number of shards, each of which decides about its part of the partitions; with more than one, --address-delay, --record-trace and orders and weights by PageRank are not available")

@@ -37,8 +37,8 @@ func exportCommand() *cobra.Command {
 			"Texts leave out pages whose site or author disallows one of --uses. The export of texts prints a cursor. With it,\n" +
 			"--since writes only what has changed or ended since then, the next time.\n" +
 			"\n" +
-			"A name such as s3://BUCKET/NAME writes to a bucket. While a crawl is running in the directory, export a snapshot\n" +
-			"of it.",
+			"A name such as s3://BUCKET/NAME writes to a bucket, except of a sitemap. While a crawl is running in the directory,\n" +
+			"export a snapshot of it.",
 		Example: "  freshet export --warc copies/\n  freshet export --cdxj index.cdxj\n  freshet export --parquet pages.parquet\n" +
 			"  freshet export --wacz site.wacz\n  freshet export --text texts.jsonl.zst\n" +
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
@@ -58,6 +58,7 @@ func exportCommand() *cobra.Command {
 	since := cmd.Flags().String("since", "", "of --text and --markdown: the cursor that the export before printed; only what has changed since")
 	uses := cmd.Flags().StringSlice("uses", []string{"search", "ai-input", "ai-train"}, "of --text and --markdown: what they are for; pages that disallow one of these uses are left out; empty: none are")
 	sitemap := cmd.Flags().String("sitemap", "", "sitemap of the live pages to write: a file FILE.xml, or a folder")
+	check(cmd.Flags(), onDisk, "sitemap")
 	site := cmd.Flags().String("site", "", "of the sitemap: only pages of this site, such as https://example.org")
 	published := cmd.Flags().String("sitemap-url", "", "URL of the folder where the sitemaps will be; needed for more than 50,000 pages")
 	partition := cmd.Flags().Int("partition", -1, "partition to write to --out")
@@ -326,6 +327,9 @@ func appendFile(w io.Writer, fsys vfs.FS, name string) error {
 
 // validFolder accepts the name of a folder for WARC files, and not that of a WARC file or of standard output.
 func validFolder(name string) error {
+	if err := objects.Check(name); err != nil {
+		return err
+	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() || name != "-" && !slices.Contains([]string{".gz", ".warc"}, filepath.Ext(name)) {
 		return nil
 	}

@@ -48,6 +48,7 @@ func importCommand() *cobra.Command {
 		Example: "  freshet import --data archive old.warc.gz\n  freshet import --data archive urls.csv\n  freshet import --data second part3",
 	}
 	data, name := directoryFlags(cmd)
+	check(cmd.Flags(), onDisk, "data")
 	account := accountOf(cmd)
 	partitions := cmd.Flags().Int("partitions", 16, "partitions of the data directory, if it is new")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -178,6 +178,9 @@ func snapshotCommand() *cobra.Command {
 	data, _ := directoryFlags(cmd)
 	account := accountOf(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := objects.Check(args[0]); err != nil {
+			return command.Usage(err)
+		}
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "taking a snapshot of "+*data)
 		err := takeSnapshot(cmd.Context(), *data, args[0], cmd.OutOrStdout())
 		progress.stop()
@@ -203,6 +206,7 @@ func restoreCommand() *cobra.Command {
 		Example: "  freshet restore --data archive backups/monday\n  zstd -dc monday.tar.zst | freshet restore --data archive -",
 	}
 	data, _ := directoryFlags(cmd)
+	check(cmd.Flags(), onDisk, "data")
 	account := accountOf(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "restoring "+*data)

@@ -52,6 +52,7 @@ func subscribeCommand() *cobra.Command {
 	}
 	o, flags := &s.options, cmd.Flags()
 	flags.StringVar(&o.Dir, "mirror", "mirror", "folder of the mirror; it is created if it does not exist")
+	check(flags, onDisk, "mirror")
 	flags.StringArrayVar(&o.Interest.Sites, "site", nil, "a site, such as https://example.org (repeatable)")
 	flags.StringArrayVar(&o.Interest.Domains, "domain", nil, "all sites of a registrable domain, such as example.org (repeatable)")
 	flags.StringArrayVar(&o.Interest.Patterns, "pattern", nil, "URLs in which * stands for any text, such as https://example.org/docs/* (repeatable)")

@@ -41,6 +41,14 @@ func check(flags *pflag.FlagSet, do func(text string) error, names ...string) {
 	}
 }
 
+// onDisk accepts a path of this machine, and no address: a folder with its name would be made here.
+func onDisk(path string) error {
+	if scheme, _, is := strings.Cut(path, "://"); is {
+		return fmt.Errorf("%s://: want a path on this machine", scheme)
+	}
+	return nil
+}
+
 // oneOf returns a check that the text is one of the words.
 func oneOf(words ...string) func(string) error {
 	return func(text string) error {
