@@ -25,6 +25,12 @@ import (
 // putPages makes a data directory with pages of http://site.test, each with its name as its text.
 func putPages(t *testing.T, data string, names ...string) {
 	t.Helper()
+	put(t, data+".warc", captures(names...))
+	freshet(t, 0, "import", "--data", data, data+".warc")
+}
+
+// captures returns a WARC file of such pages.
+func captures(names ...string) string {
 	var text bytes.Buffer
 	for i, name := range names {
 		block := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>%s", name)
@@ -32,8 +38,7 @@ func putPages(t *testing.T, data string, names ...string) {
 			"WARC-Date: 2026-01-01T00:00:%02dZ\r\nWARC-Target-URI: http://site.test/%s\r\nContent-Type: application/http;msgtype=response\r\n"+
 			"Content-Length: %d\r\n\r\n%s\r\n\r\n", i+1, i, name, len(block), block)
 	}
-	put(t, data+".warc", text.String())
-	freshet(t, 0, "import", "--data", data, data+".warc")
+	return text.String()
 }
 
 // TestExportAfterKill exports a directory whose last WARC file a crash left open, with a torn record at its end. The
@@ -140,6 +145,28 @@ func TestReadAfterNotedPurge(t *testing.T) {
 		if err := os.RemoveAll(file("out")); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestImportDamaged imports a WARC file that ends in the middle of a record, as a killed program leaves it, and others.
+// Everything before the damage and in the other files is imported.
+func TestImportDamaged(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	torn := captures("a", "b")
+	put(t, file("torn.warc"), torn[:len(torn)-10])
+	put(t, file("whole.warc"), captures("c", "d"))
+	put(t, file("other.warc"), strings.Replace(captures("e"), "WARC-Type: response", "WARC-Type: resource", 1))
+	_, said := freshet(t, 1, "import", "--data", file("data"), file("torn.warc"), file("whole.warc"), file("other.warc"))
+	for _, want := range []string{"torn.warc is damaged: what comes before the damage is imported", "torn.warc: 1 visit imported",
+		"whole.warc: 2 visits imported", "other.warc: 1 skipped: record of type resource"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the import says %q: want %q", said, want)
+		}
+	}
+	pages, _ := freshet(t, 0, "pages", "--data", file("data"), "--state", "live")
+	if n := strings.Count(pages, "http://site.test/"); n != 3 {
+		t.Errorf("%d pages: %s", n, pages)
 	}
 }
 

@@ -70,12 +70,16 @@ func importCommand() *cobra.Command {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "reading "+args[0])
 		defer progress.stop()
 		i := importing{importer.New(s), s, progress, account}
+		var faults []error
 		for _, file := range inOrderOfTime(args) {
-			if err = i.file(file, cmd.InOrStdin()); err != nil {
-				break
+			if err := i.file(file, cmd.InOrStdin()); err != nil {
+				faults = append(faults, err)
+				if !errors.Is(err, warc.ErrCorrupt) {
+					break
+				}
 			}
 		}
-		return errors.Join(err, i.Flush(), s.Close())
+		return errors.Join(append(faults, i.Flush(), s.Close())...)
 	}
 	return cmd
 }
@@ -146,7 +150,8 @@ type imported struct {
 	Skipped   map[string]int `json:"skipped"` // by reason
 }
 
-// file imports a file of any form, or in for "-".
+// file imports a file of any form, or in for "-". Of a damaged WARC file it imports what comes before the damage; the
+// error then matches warc.ErrCorrupt.
 func (i importing) file(name string, in io.Reader) error {
 	if name != "-" {
 		f, err := os.Open(name)
@@ -167,8 +172,9 @@ func (i importing) file(name string, in io.Reader) error {
 		}
 		return i.account.give(i.progress.progress, "", imported{File: name, Partition: new(int(p)), Skipped: map[string]int{}}, fmt.Sprintf("partition %d imported", p))
 	}
-	if err := errors.Join(i.visits(name, source), i.Flush()); err != nil {
-		return err
+	fault := i.visits(name, source)
+	if err := i.Flush(); err != nil || fault != nil && !errors.Is(fault, warc.ErrCorrupt) {
+		return errors.Join(fault, err)
 	}
 	words := fmt.Sprintf("%s: %s imported, %s queued", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))
 	for _, reason := range slices.Sorted(maps.Keys(i.Skipped)) {
@@ -179,6 +185,9 @@ func (i importing) file(name string, in io.Reader) error {
 	}
 	i.Visits, i.Pages = 0, 0
 	clear(i.Skipped)
+	if fault != nil {
+		return fmt.Errorf("%s is damaged: what comes before the damage is imported: %w", name, fault)
+	}
 	return nil
 }
 
