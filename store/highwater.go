@@ -16,6 +16,8 @@ type highwater struct {
 	fs  vfs.FS
 	dir string
 
+	writing sync.Mutex // one write of the file at a time
+
 	mu  sync.Mutex
 	now format.Heights
 }
@@ -43,6 +45,8 @@ func (h *highwater) begin(crawl string, p weburl.Partition) {
 
 // write replaces the file.
 func (h *highwater) write() error {
+	h.writing.Lock()
+	defer h.writing.Unlock()
 	h.mu.Lock()
 	line := format.AppendLine(nil, h.now)
 	h.mu.Unlock()
