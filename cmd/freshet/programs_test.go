@@ -66,6 +66,9 @@ func TestProgramsOfDocs(t *testing.T) {
 	}
 }
 
+// variablesOfGo are environment variables that Go itself looks at.
+var variablesOfGo = []string{"CGO_ENABLED", "GOGC", "GOMAXPROCS"}
+
 // TestCommandsOfComments holds that the names in each go test command of a comment are there. It runs none: most take
 // long.
 func TestCommandsOfComments(t *testing.T) {
@@ -343,8 +346,9 @@ func checkNames(t *testing.T, command namedCommand, asked goTest) {
 				t.Errorf("%s: the tests of %s have no flag -%s", command.page, folder, name)
 			}
 		}
-		for _, variable := range command.variables { // the go command's own aside
-			if name, _, _ := strings.Cut(variable, "="); name != "CGO_ENABLED" && !slices.Contains(literals, name) {
+		for _, variable := range command.variables {
+			name, _, _ := strings.Cut(variable, "=")
+			if !slices.Contains(variablesOfGo, name) && !slices.Contains(literals, name) {
 				t.Errorf("%s: the tests of %s do not look at %s", command.page, folder, name)
 			}
 		}
