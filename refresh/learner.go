@@ -378,7 +378,7 @@ func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 
 // renewable reports whether a site has enough new visits to learn its priors again: a fifth of all its visits, and
 // one for 64 pages. For a new site each visit is enough. If it learned from the first ones together, the result would
-// depend on their number. A restart, which does not repeat visits to removed pages, would then come to other beliefs.
+// depend on their number. A restart, which repeats only the last visits of a page, would then come to other beliefs.
 func (s *site) renewable() bool {
 	return s.seen-s.learnt >= max(1, s.learnt/4, len(s.pages)/64)
 }
