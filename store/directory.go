@@ -51,6 +51,9 @@ func PartitionsAt(fsys vfs.FS, path string, otherwise int) (int, error) {
 func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *directory, err error) {
 	d := &directory{fs: fsys, path: path}
 	if make {
+		if err := format.RefuseSnapshot(fsys, path); err != nil {
+			return nil, err
+		}
 		if err := format.MakeDir(fsys, path); err != nil {
 			return nil, err
 		}

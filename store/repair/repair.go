@@ -26,6 +26,9 @@ const tableKind = ".sst"
 // freshet.json again where that is lost. It calls report for what it did, and reports whether rows may be lost.
 // A crash at any moment leaves a directory that the next call repairs.
 func Directory(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) (lost bool, err error) {
+	if err := format.RefuseSnapshot(fsys, dir); err != nil {
+		return false, err
+	}
 	lock, err := fsys.Lock(fsys.PathJoin(dir, format.LockFile))
 	if err != nil {
 		return false, fmt.Errorf("%w: %s: %w", store.ErrLocked, dir, err)

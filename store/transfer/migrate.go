@@ -23,6 +23,9 @@ import (
 // The errors are store.ErrLocked, store.ErrDiskFull before anything is written, store.ErrFormat for a newer directory,
 // store.ErrCorrupt and those of the file system.
 func Migrate(fsys vfs.FS, path string) (from int, err error) {
+	if err := format.RefuseSnapshot(fsys, path); err != nil {
+		return 0, err
+	}
 	lock, f, err := lockDirectory(fsys, path)
 	if err != nil {
 		return 0, err

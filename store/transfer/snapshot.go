@@ -17,9 +17,6 @@ import (
 	"freshet/store/segments"
 )
 
-// snapshotFile describes a snapshot. A folder with this file is a snapshot.
-const snapshotFile = "snapshot.json"
-
 // snapshotList is the content of snapshot.json.
 type snapshotList struct {
 	Format int              `json:"format"` // of the directory
@@ -81,7 +78,7 @@ func snapshot(ctx context.Context, in store.Inside, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := format.WriteFile(in.FS, in.FS.PathJoin(to, snapshotFile), append(raw, '\n')); err != nil {
+	if err := format.WriteFile(in.FS, in.FS.PathJoin(to, format.SnapshotFile), append(raw, '\n')); err != nil {
 		return err
 	}
 	return errors.Join(format.SyncDir(in.FS, in.FS.PathJoin(to, format.CapturesDir)), format.SyncDir(in.FS, to))
@@ -131,7 +128,7 @@ func Restore(fsys vfs.FS, snapshot, to string) error {
 }
 
 func readSnapshot(fsys vfs.FS, snapshot string) (list snapshotList, err error) {
-	name := fsys.PathJoin(snapshot, snapshotFile)
+	name := fsys.PathJoin(snapshot, format.SnapshotFile)
 	raw, err := format.ReadFile(fsys, name, 1<<28)
 	if errors.Is(err, fs.ErrNotExist) {
 		return list, fmt.Errorf("store: restore: %s is not a snapshot: %w", snapshot, err)

@@ -33,7 +33,18 @@ const (
 	// process with the directory's lock uses it. So whatever is in it at an opening is left over from a process
 	// that died.
 	TempDir = "tmp"
+	// SnapshotFile describes a snapshot. A folder with this file is a snapshot.
+	SnapshotFile = "snapshot.json"
 )
+
+// RefuseSnapshot returns an error if dir is a snapshot. Whatever opens a directory for writing calls it: a snapshot
+// that is written to can no longer be restored.
+func RefuseSnapshot(fsys vfs.FS, dir string) error {
+	if _, err := fsys.Stat(fsys.PathJoin(dir, SnapshotFile)); err != nil {
+		return nil
+	}
+	return fmt.Errorf("store: %s is a snapshot: make a data directory of it with freshet restore --data OTHER %[1]s", dir)
+}
 
 // Formats of the data directory. Every key begins with the format in which keys were last rewritten (KeyFormat). So
 // keys of two formats can exist side by side during a migration.
