@@ -450,6 +450,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	summary, err := engine.Run(soft, hard)
 	member.stay()
 	status := engine.Status()
+	untried := asksNothingAgain(summary, engine.Store())
 	unwatch()
 	progress.stop()
 	if d != nil {
@@ -481,6 +482,8 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return crawlError(err)
 	case summary.StoppedBy == crawl.Signal:
 		return &command.Error{Code: command.ExitInterrupted}
+	case untried:
+		return fmt.Errorf("nothing was stored: %s; this run asked for no page again: give the URL to freshet recrawl first", summary.Trouble)
 	case summary.Trouble != nil:
 		return fmt.Errorf("nothing was stored: %s", summary.Trouble)
 	case summary.StoppedBy == crawl.TimeUp && s.ends:
@@ -492,6 +495,15 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return &command.Error{Code: command.ExitLimit}
 	}
 	return nil
+}
+
+// asksNothingAgain reports whether a crawl stored nothing and asked for no page because all had failed in a run before.
+func asksNothingAgain(s node.Summary, db *store.Store) bool {
+	if s.Trouble == nil || s.URLsFailed > 0 || s.RobotsWaiting > 0 {
+		return false
+	}
+	total, err := db.Total()
+	return err == nil && total.States[store.StateError]+total.States[store.StateMissing] > 0
 }
 
 // span formats the duration of a crawl by its own clock. If that runs at another rate, it adds the duration and the
