@@ -48,8 +48,8 @@ func clusterDevCommand() *cobra.Command {
 	var t trialCluster
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Try out a cluster on this machine", Args: command.NoArgs,
-		Long: "Starts three NATS servers, the web of the demo, and some nodes that share a crawl of it. Each is a process of its\n" +
-			"own, and is started again when it ends. Kill one to see the others take over its partitions. Ctrl-C stops them all.\n" +
+		Long: "Starts three NATS servers, the web of the demo, and some nodes that share a crawl of it. Each node is a process of\n" +
+			"its own, and is started again when it ends. Kill one to see the others take over its partitions. Ctrl-C stops all.\n" +
 			"Another start with the same --dir continues.",
 		Example: "  freshet cluster dev\n  freshet cluster dev --nodes 5 --dir trial",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return t.run(cmd) },
@@ -91,6 +91,7 @@ func (t *trialCluster) run(cmd *cobra.Command) (err error) {
 	defer done()
 	t.say("a web of %s and %s, and %s", units.Plural(int64(t.web.config.Sites), "site"),
 		units.Plural(int64(t.web.config.Pages), "page"), units.Plural(trialServers, "NATS server"))
+	t.say("all that is stored is in %s: remove it when you are done", t.dir)
 	var nodes sync.WaitGroup
 	for i := range t.nodes {
 		nodes.Go(func() { t.keepNode(ctx, config, i) })
@@ -103,7 +104,7 @@ func (t *trialCluster) run(cmd *cobra.Command) (err error) {
 	<-ctx.Done()
 	t.say("stopping")
 	nodes.Wait()
-	t.say("all that was stored is in %s", t.dir)
+	t.say("to continue: freshet cluster dev --dir %s; to remove all: rm -r %[1]s", t.dir)
 	return nil
 }
 
@@ -129,6 +130,7 @@ func (t *trialCluster) startServers() error {
 		s, err := server.NewServer(&server.Options{
 			ServerName: fmt.Sprintf("nats-%d", i+1), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
 			JetStream: true, StoreDir: filepath.Join(t.dir, fmt.Sprintf("nats-%d", i+1)), SyncAlways: true,
+			HTTPHost: "127.0.0.1", HTTPPort: server.RANDOM_PORT, // for --nats-monitor
 			JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20,
 			Cluster: server.ClusterOpts{Name: "dev", Host: "127.0.0.1", Port: ports[i]}, Routes: routes,
 		})
@@ -189,8 +191,8 @@ func (t *trialCluster) keepNode(ctx context.Context, config string, i int) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(t.port+i))
 	args := []string{"serve", "--config", config, "--data", filepath.Join(t.dir, name), "--node", name, "--listen", address,
 		"--refresh", "--budget", "20000", "--memory", "256MiB"}
-	for _, u := range t.urls {
-		args = append(args, "--nats", u)
+	for i, s := range t.servers {
+		args = append(args, "--nats", t.urls[i], "--nats-monitor", "http://"+s.MonitorAddr().String())
 	}
 	for _, setting := range t.settings {
 		args = append(args, "--"+setting)
