@@ -482,8 +482,12 @@ func (s *sum) smoothed() sum {
 
 // fit learns the shared changes of a site's groups from its visits. Expectation: how much of an observed change each
 // day of its span explains. Maximisation: a day's hazard is the number of changes that it explains, divided by the
-// number of visits that cover it.
+// number of visits that cover it. The visits of a partition that comes back are replayed to a site that knows later
+// ones, so the days reach to the last of all.
 func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
+	for _, v := range s.visits {
+		now = math.Max(now, float64(v.to))
+	}
 	n := int(now) + 1
 	extend(groups, n)
 	forgot := l.forgetOld(s, groups, now, p)

@@ -2,6 +2,7 @@ package refresh
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -84,5 +85,31 @@ func TestTalliesAreBounded(t *testing.T) {
 		if c := x.Copy(id, (years*365+4)*day); !(c.Stale >= 0 && c.Stale <= 1) {
 			t.Errorf("page %d is stale with probability %v", id, c.Stale)
 		}
+	}
+}
+
+// TestPastIsToldAgain holds that visits can be replayed to a learner that knows later ones. A node does so when it
+// gets back a partition that it gave away.
+func TestPastIsToldAgain(t *testing.T) {
+	const pages, days = 100, 25
+	x := NewIndex(Default())
+	tell := func() {
+		for id := range ID(pages) {
+			x.Add(id, Page{Site: "s", Path: fmt.Sprintf("/%d/%d", id%5, id), Weight: 1})
+		}
+		for n := range days * 100 {
+			at := float64(n+1) * day / 100
+			x.Visited(ID(n%pages), Visit{At: at, Outcome: Outcome(1 + n%7/6)})
+			x.Learn(at)
+		}
+	}
+	tell()
+	before := x.Copy(1, (days+1)*day).Stale
+	for id := range ID(pages) {
+		x.Remove(id)
+	}
+	tell()
+	if after := x.Copy(1, (days+1)*day).Stale; math.Abs(after-before) > 0.05 {
+		t.Errorf("a page is stale with %.3f, and with %.3f when its visits are told again", before, after)
 	}
 }
