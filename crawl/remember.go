@@ -170,9 +170,10 @@ func (s *Shard) readPast(k *past) error {
 		if !kept && !s.taught(&row.Page) {
 			continue
 		}
+		before := len(visits)
 		visits = appendRemembered(visits, int32(len(k.pages)), &row.Page, row.Kept, k.each, s.now.UnixNano())
-		if last := len(visits) - 1; !kept && last >= 0 && visits[last].page == int32(len(k.pages)) {
-			visits[last].gone = true
+		if !kept && len(visits) > before {
+			visits[len(visits)-1].gone = true
 		}
 		k.pages = append(k.pages, pastPage{PageKey{p, row.Fingerprint}, row.URL, apart(&row.Page)})
 		k.ids = append(k.ids, -1)
@@ -207,25 +208,20 @@ func (f *fresh) tellPast(k *past, now time.Time) {
 			return
 		}
 		v := k.runs.next()
+		id, page := &k.ids[v.page], &k.pages[v.page]
 		switch {
-		case k.ids[v.page] >= 0:
-		case v.outcome == refresh.Unknown || v.gone:
-			continue
-		default:
-			page := &k.pages[v.page]
-			k.ids[v.page] = f.enter(page.key, page.url, page.apart, v.at)
-			continue
+		case *id >= 0 && v.gone:
+			f.forget(*id, now)
+			*id = -1
+		case *id >= 0:
+			if v.claimed != 0 && v.outcome != refresh.Unknown {
+				f.belief.Claim(*id, v.claimed, v.at)
+			}
+			f.keeper.Visited(*id, refresh.Visit{At: v.at, Outcome: v.outcome})
+			f.belief.Learn(v.at)
+		case v.outcome != refresh.Unknown && !v.gone:
+			*id = f.enter(page.key, page.url, page.apart, v.at)
 		}
-		if v.gone {
-			f.forget(k.ids[v.page], now)
-			k.ids[v.page] = -1
-			continue
-		}
-		if v.claimed != 0 && v.outcome != refresh.Unknown {
-			f.belief.Claim(k.ids[v.page], v.claimed, v.at)
-		}
-		f.keeper.Visited(k.ids[v.page], refresh.Visit{At: v.at, Outcome: v.outcome})
-		f.belief.Learn(v.at)
 	}
 }
 

@@ -173,12 +173,12 @@ func isFree(data string) error {
 	if !store.Exists(vfs.Default, data) {
 		return nil
 	}
-	lock, err := vfs.Default.Lock(filepath.Join(data, "LOCK"))
+	lock, err := lockDirectory(data)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil // opening the store says so
 	case err != nil:
-		return fmt.Errorf("%w: %s: %w", store.ErrLocked, data, err)
+		return err
 	}
 	return lock.Close()
 }

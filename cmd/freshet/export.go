@@ -224,12 +224,11 @@ func sizeIfHere(names ...string) *int64 {
 
 // writeCDXJ indexes WARC files. It sorts in a temporary folder.
 func writeCDXJ(w io.Writer, fsys vfs.FS, files []string, served func(target string) (bool, error)) error {
-	temp, err := os.MkdirTemp("", "freshet-cdxj-")
+	temp, remove, err := command.TempFolder("freshet-cdxj-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
-	defer command.Unfinished(temp)()
+	defer remove()
 	return warc.Index(w, warc.IndexOptions{FS: fsys, Temp: temp, Keep: served}, files...)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
@@ -153,9 +152,9 @@ func takeSegments(ctx context.Context, data, address string) (taken segments.Sta
 		return taken, err
 	}
 	defer objectStore.Close()
-	lock, err := vfs.Default.Lock(filepath.Join(data, "LOCK"))
+	lock, err := lockDirectory(data)
 	if err != nil {
-		return taken, fmt.Errorf("%w: %s: %w", store.ErrLocked, data, err)
+		return taken, err
 	}
 	taken, err = segments.Take(ctx, vfs.Default, data, objectStore)
 	return taken, errors.Join(err, lock.Close())

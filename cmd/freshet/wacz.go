@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -39,12 +38,11 @@ type waczResource struct {
 // writeWACZ writes the WARC files. It leaves out captures that served does not accept.
 func writeWACZ(w io.Writer, s *store.Store, files []string, served func(target string) (bool, error)) error {
 	if served != nil {
-		temp, err := os.MkdirTemp("", "freshet-wacz-")
+		temp, remove, err := command.TempFolder("freshet-wacz-")
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(temp)
-		defer command.Unfinished(temp)()
+		defer remove()
 		if files, err = copyFiles(s.FS(), files, temp, served); err != nil {
 			return err
 		}

@@ -115,8 +115,14 @@ func tell(t *testing.T, w *crawled.Web, fs vfs.FS, receivers ...*receiver) (stop
 // tellBy does so by a clock of the test's.
 func tellBy(t *testing.T, w *crawled.Web, fs vfs.FS, by *clock.Clock, receivers ...*receiver) (hooks *webhook.Sender, stop func()) {
 	t.Helper()
+	return tellInto(t, w, fs, by, slog.DiscardHandler, receivers...)
+}
+
+// tellInto does so with a log of the test's.
+func tellInto(t *testing.T, w *crawled.Web, fs vfs.FS, by *clock.Clock, log slog.Handler, receivers ...*receiver) (hooks *webhook.Sender, stop func()) {
+	t.Helper()
 	o := webhook.Options{
-		Store: w.Store(), Bell: &w.Bell, Clock: by, Logger: slog.New(slog.DiscardHandler),
+		Store: w.Store(), Bell: &w.Bell, Clock: by, Logger: slog.New(log),
 		Transport: &http.Transport{}, FS: fs, Dir: "data/webhooks",
 	}
 	for _, r := range receivers {
@@ -294,26 +300,11 @@ func TestWebhookURLIsSecret(t *testing.T) {
 	})
 	r.address.User, r.address.RawQuery = neturl.UserPassword("secret-1", "secret-2"), "key=secret-3"
 	var log bytes.Buffer
-	o := webhook.Options{
-		Store: w.Store(), Bell: &w.Bell, Clock: clock.New(time.Unix(1.8e9, 0), 1e4), Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Transport: &http.Transport{}, FS: vfs.NewMem(), Dir: "data/webhooks",
-		Hooks: []webhook.Hook{{URL: r.address, Secret: []byte(hookSecret)}},
-	}
-	hooks, err := webhook.NewSender(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		hooks.Run(ctx)
-	}()
+	_, stop := tellInto(t, w, vfs.NewMem(), clock.New(time.Unix(1.8e9, 0), 1e4), slog.NewTextHandler(&log, nil), r)
 	w.Set(crawled.URL(0, 1), "second text")
 	w.Visit(crawled.URL(0, 1))
 	r.awaitKind(crawled.URL(0, 1), "changed")
-	cancel()
-	<-ended
+	stop()
 	if said := log.String(); strings.Count(said, r.address.Host) < 2 || strings.Contains(said, "secret") || strings.Contains(said, "/hook") {
 		t.Errorf("the log says %s", said)
 	}

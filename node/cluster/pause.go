@@ -60,23 +60,35 @@ func (c *Cluster) writePause(ctx context.Context, its pause) (revision uint64, e
 	if err != nil {
 		return 0, fmt.Errorf("cluster: %w", err)
 	}
+	revision, err = c.replace(ctx, pauseKey, func([]byte) ([]byte, error) { return raw, nil })
+	if err == nil {
+		c.seePause(its, revision)
+	}
+	return revision, err
+}
+
+// replace writes an entry behind the last one, which next is given: nil if there is none. It calls next again if
+// another node was faster.
+func (c *Cluster) replace(ctx context.Context, key string, next func(last []byte) ([]byte, error)) (revision uint64, err error) {
 	err = insist(ctx, c.options.Clock, func(ctx context.Context) error {
 		for {
-			last, err := c.bucket.Get(ctx, pauseKey)
+			var last []byte
 			behind := uint64(0)
+			entry, err := c.bucket.Get(ctx, key)
 			if err == nil {
-				behind = last.Revision()
+				last, behind = entry.Value(), entry.Revision()
 			} else if !errors.Is(err, jetstream.ErrKeyNotFound) {
 				return err
 			}
-			if revision, err = c.bucket.Update(ctx, pauseKey, raw, behind); !isOccupied(err) {
+			raw, err := next(last)
+			if err != nil {
+				return err
+			}
+			if revision, err = c.bucket.Update(ctx, key, raw, behind); !isOccupied(err) {
 				return err
 			}
 		}
 	})
-	if err == nil {
-		c.seePause(its, revision)
-	}
 	return revision, err
 }
 

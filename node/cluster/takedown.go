@@ -3,12 +3,9 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"freshet/log"
 	"freshet/weburl"
@@ -39,25 +36,22 @@ const downWait = time.Minute
 
 // noteTakeDown records that pages of a partition are taken down behind a place in its log.
 func (c *Cluster) noteTakeDown(p weburl.Partition, behind log.Place) error {
-	return insist(c.life, c.options.Clock, func(ctx context.Context) error {
-		for {
-			var last takeDown
-			var revision uint64
-			entry, err := c.bucket.Get(ctx, downKey(p))
-			if err == nil {
-				revision, err = entry.Revision(), json.Unmarshal(entry.Value(), &last)
-			} else if errors.Is(err, jetstream.ErrKeyNotFound) {
-				err = nil
-			}
-			if err != nil {
-				return fmt.Errorf("cluster: the take-downs of partition %d: %w", p, err)
-			}
-			next := takeDown{max(last.Pending, behind.Seq+1)}
-			if err = c.writeTakeDown(ctx, p, next, revision); !isOccupied(err) {
-				return err
+	var its takeDown
+	revision, err := c.replace(c.life, downKey(p), func(last []byte) ([]byte, error) {
+		its = takeDown{}
+		if last != nil {
+			if err := json.Unmarshal(last, &its); err != nil {
+				return nil, err
 			}
 		}
+		its.Pending = max(its.Pending, behind.Seq+1)
+		return json.Marshal(its)
 	})
+	if err != nil {
+		return fmt.Errorf("cluster: note the take-down in partition %d: %w", p, err)
+	}
+	c.seeTakeDown(p, its, revision)
+	return nil
 }
 
 // writeTakeDown writes the entry of a partition behind a revision.

@@ -43,6 +43,18 @@ func Unfinished(path string) (done func()) {
 	}
 }
 
+// TempFolder makes a temporary folder, whose name begins with prefix. remove removes it, and so does an interrupt.
+func TempFolder(prefix string) (dir string, remove func(), err error) {
+	if dir, err = os.MkdirTemp("", prefix); err != nil {
+		return "", nil, err
+	}
+	done := Unfinished(dir)
+	return dir, func() {
+		_ = os.RemoveAll(dir) // the system removes what is left
+		done()
+	}, nil
+}
+
 // removeUnfinished removes what is unfinished, and ends the process.
 func removeUnfinished() {
 	unfinished.Lock() // until the end, so that nothing more is begun
