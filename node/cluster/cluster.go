@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"freshet/clock"
 	"freshet/crawl"
@@ -120,15 +119,6 @@ type connection struct{ *nats.Conn }
 // Subscribe implements wire.
 func (c connection) Subscribe(subject string, handle nats.MsgHandler) (subscription, error) {
 	return c.Conn.Subscribe(subject, handle)
-}
-
-// bucket stores entries like a jetstream.KeyValue: each write names the revision that it replaces.
-type bucket interface {
-	Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error)
-	Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (revision uint64, err error)
-	Update(ctx context.Context, key string, value []byte, behind uint64) (revision uint64, err error)
-	WatchAll(ctx context.Context, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error)
-	Keys(ctx context.Context, opts ...jetstream.WatchOpt) ([]string, error)
 }
 
 // Cluster is a node's part in a cluster. Make one with Join, start it with Begin, end it with Close.

@@ -273,7 +273,7 @@ func (w *watcher) tell(e entry) {
 func (w *watcher) Updates() <-chan jetstream.KeyValueEntry { return w.updates }
 func (w *watcher) Stop() error                             { return nil }
 
-func (b bucketOf) Keys(ctx context.Context, _ ...jetstream.WatchOpt) ([]string, error) {
+func (b bucketOf) Keys(ctx context.Context) ([]string, error) {
 	if err := b.ask(ctx, b.node); err != nil {
 		return nil, err
 	}

@@ -31,10 +31,10 @@ func Join(ctx context.Context, conn *nats.Conn, open func(context.Context) (log.
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	var bucket jetstream.KeyValue
+	var kv jetstream.KeyValue
 	err = insist(ctx, o.Clock, func(ctx context.Context) (err error) {
-		bucket, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: o.Cluster + "-nodes", Storage: jetstream.FileStorage, Replicas: o.Replicas,
+		kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: bucketName(o.Cluster), Storage: jetstream.FileStorage, Replicas: o.Replicas,
 		})
 		return err
 	})
@@ -45,7 +45,15 @@ func Join(ctx context.Context, conn *nats.Conn, open func(context.Context) (log.
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: the bucket of its nodes: %w", o.Cluster, err)
 	}
-	if err := insist(ctx, o.Clock, func(ctx context.Context) error { return checkClock(ctx, bucket, o.Clock) }); err != nil {
+	if err := insist(ctx, o.Clock, func(ctx context.Context) error { return checkClock(ctx, kv, o.Clock) }); err != nil {
+		return nil, err
+	}
+	var bucket bucket
+	err = insist(ctx, o.Clock, func(ctx context.Context) (err error) {
+		bucket, err = withStream(ctx, js, kv)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	var id string

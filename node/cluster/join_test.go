@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, its := range map[string]string{"newer": `{"partitions":16,"format":1000}`, "older": `{"partitions":16,"format":0}`} {
-		bucket, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name + "-nodes"})
+		bucket, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucketName(name)})
 		if err == nil {
 			_, err = bucket.PutString(ctx, charterKey, its)
 		}
@@ -114,10 +114,14 @@ func TestClusterGetsID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bucket, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "test-nodes"})
+	kv, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucketName("test")})
 	if err == nil {
-		_, err = bucket.PutString(ctx, charterKey, `{"partitions":16,"format":1}`)
+		_, err = kv.PutString(ctx, charterKey, `{"partitions":16,"format":1}`)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := openBucket(ctx, conn, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,15 +117,9 @@ type Operator struct {
 
 // Operate opens a cluster for an operator.
 func Operate(ctx context.Context, conn *nats.Conn, cluster string) (*Operator, error) {
-	js, err := jetstream.New(conn)
+	bucket, err := openBucket(ctx, conn, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
-	}
-	bucket, err := js.KeyValue(ctx, cluster+"-nodes")
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return nil, fmt.Errorf("cluster: the servers have no cluster %s: give its name with --cluster", cluster)
-	} else if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
+		return nil, err
 	}
 	return &Operator{connection{conn}, bucket, cluster}, nil
 }

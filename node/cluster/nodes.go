@@ -3,14 +3,12 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"freshet/clock"
 )
@@ -24,15 +22,9 @@ type Member struct {
 
 // Nodes returns the nodes that a cluster has and had, by name.
 func Nodes(ctx context.Context, conn *nats.Conn, cluster string) ([]Member, error) {
-	js, err := jetstream.New(conn)
+	bucket, err := openBucket(ctx, conn, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
-	}
-	bucket, err := js.KeyValue(ctx, cluster+"-nodes")
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return nil, fmt.Errorf("cluster: the servers have no cluster %s", cluster)
-	} else if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
+		return nil, err
 	}
 	return nodes(ctx, bucket)
 }
