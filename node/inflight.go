@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"golang.org/x/sync/semaphore"
 
 	"freshet/crawl"
 	"freshet/store"
@@ -19,9 +21,9 @@ import (
 
 // inFlight is the file with the pages that are being processed or committed. It identifies a page that killed the
 // process. A mark is written before processing begins, and not synced: it survives the death of the process but not
-// of the machine. After an unclean stop every marked page gets a strike. Struck pages are then processed one at a
-// time, until they are committed. So a page that kills the process strikes no other struck page, and innocent pages
-// lose their strike when they are committed.
+// of the machine. After an unclean stop every marked page gets a strike. A struck page is then processed and committed
+// while no other page is. So a page that kills the process strikes no struck page but itself, and innocent pages lose
+// their strike when they are committed.
 //
 // The file is a table of marks of 16 bytes: the fingerprint in 8, the partition plus one in 4, and the number of the
 // page's last visit in 4, in little-endian order. All zeroes is a free place.
@@ -29,7 +31,7 @@ type inFlight struct {
 	fs   vfs.FS
 	path string
 	log  *slog.Logger
-	lane chan struct{} // a token: the struck page in processing holds it
+	room *semaphore.Weighted // a page in the table has a share of it, a struck page all
 
 	mu    sync.Mutex
 	file  vfs.File
@@ -40,15 +42,18 @@ type inFlight struct {
 
 // mark is the place of a page in the table.
 type mark struct {
-	place int // plus one; 0: none
-	alone bool
+	place int   // plus one; 0: none
+	share int64 // of the room
 }
+
+// whole is all of the room. Other pages than struck ones have 1.
+const whole = math.MaxInt64
 
 const markBytes = 16
 
 // openInFlight opens the file of a crawl, with the marks that the last run left.
 func openInFlight(fs vfs.FS, dir, crawl string, log *slog.Logger) (*inFlight, error) {
-	f := &inFlight{fs: fs, path: fs.PathJoin(dir, store.InFlightPrefix+crawl), log: log, lane: make(chan struct{}, 1)}
+	f := &inFlight{fs: fs, path: fs.PathJoin(dir, store.InFlightPrefix+crawl), log: log, room: semaphore.NewWeighted(whole)}
 	file, err := fs.OpenReadWrite(f.path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, fmt.Errorf("crawl: open the list of pages in flight: %w", err)
@@ -99,15 +104,15 @@ func (f *inFlight) clear() {
 	f.write(0, len(f.image))
 }
 
-// begin marks a page. If the page must be processed alone, begin waits until no other such page is in processing. After
-// the end of ctx it does not mark.
+// begin marks a page. If the page must be processed alone, begin waits until no other page is marked. Pages that come
+// later wait for it. After the end of ctx begin does not mark.
 func (f *inFlight) begin(ctx context.Context, page crawl.Struck, alone bool) mark {
+	share := int64(1)
 	if alone {
-		select {
-		case f.lane <- struct{}{}:
-		case <-ctx.Done():
-			return mark{}
-		}
+		share = whole
+	}
+	if f.room.Acquire(ctx, share) != nil {
+		return mark{}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +128,7 @@ func (f *inFlight) begin(ctx context.Context, page crawl.Struck, alone bool) mar
 	binary.LittleEndian.PutUint32(f.image[at+8:], uint32(page.Partition)+1)
 	binary.LittleEndian.PutUint32(f.image[at+12:], page.Visits)
 	f.write(at, at+markBytes)
-	return mark{place + 1, alone}
+	return mark{place + 1, share}
 }
 
 // end frees the places of pages, in one write.
@@ -144,9 +149,7 @@ func (f *inFlight) end(marks []mark) {
 	}
 	f.mu.Unlock()
 	for _, m := range marks {
-		if m.alone {
-			<-f.lane
-		}
+		f.room.Release(m.share)
 	}
 }
 

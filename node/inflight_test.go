@@ -133,14 +133,14 @@ func struck(p weburl.Partition, fp weburl.Fingerprint, visits uint32) crawl.Stru
 	return crawl.Struck{PageKey: crawl.PageKey{Partition: p, Fingerprint: fp}, Visits: visits}
 }
 
-// TestStruckPagesGoAlone holds that of the pages with a strike never two are processed at once, and that a second
-// strike meets one page at most.
+// TestStruckPagesGoAlone holds that no page is processed beside one with a strike. So a second strike meets one page at
+// most, and no page gets it because of another.
 func TestStruckPagesGoAlone(t *testing.T) {
 	f, err := openInFlight(vfs.NewMem(), "", "main", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := f.begin(t.Context(), struck(1, 11, 7), true)
+	first := f.begin(t.Context(), struck(1, 11, 7), false)
 	beside := f.begin(t.Context(), struck(2, 12, 0), false)
 	second := make(chan mark)
 	go func() { second <- f.begin(t.Context(), struck(3, 13, 9), true) }()
@@ -149,6 +149,13 @@ func TestStruckPagesGoAlone(t *testing.T) {
 	}
 	f.end([]mark{first, beside})
 	<-second
+	for _, alone := range []bool{false, true} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if got := f.begin(ctx, struck(4, 14, 0), alone); got != (mark{}) {
+			t.Errorf("a page is marked beside a struck one: %v", got)
+		}
+		cancel()
+	}
 	if err := f.close(false); err != nil {
 		t.Fatal(err)
 	}
