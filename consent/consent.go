@@ -198,6 +198,21 @@ func (s Signals) Reserved(uses []Use) bool {
 	return slices.ContainsFunc(uses, func(u Use) bool { return s.Verdict(u) == Disallowed })
 }
 
+// Narrow returns known signals, with those of s that disallow a use which the known ones do not. Both texts have the
+// form that Parse reads. It returns "" if s disallows nothing more.
+func (s Signals) Narrow(known string) (narrower string) {
+	all := Parse(known)
+	for _, signal := range s {
+		for _, u := range Uses() {
+			if signal.verdict(u) == Disallowed && all.Verdict(u) != Disallowed {
+				all = all.With(signal.Source, signal.Name, signal.Value)
+				narrower = all.String()
+			}
+		}
+	}
+	return narrower
+}
+
 // Licenses returns the targets of links with rel=license.
 func (s Signals) Licenses() (targets []string) {
 	for _, signal := range s {

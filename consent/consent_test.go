@@ -131,3 +131,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestNarrow holds which signals of another answer are added to known ones.
+func TestNarrow(t *testing.T) {
+	for _, test := range []struct{ known, said, want string }{
+		{"", "", ""},
+		{"", "header robots: noai", "header robots: noai"},
+		{"header robots: noai", "header robots: noai", ""},
+		{"meta robots: noai", "header robots: noai", ""},
+		{"meta robots: noai", "header content-signal: search=no", "meta robots: noai\nheader content-signal: search=no"},
+		{"header robots: noai", "header content-signal: ai-train=yes", ""},
+		{"header robots: noai", "", ""},
+	} {
+		if got := consent.Parse(test.said).Narrow(test.known); got != test.want {
+			t.Errorf("known %q, said %q: %q, want %q", test.known, test.said, got, test.want)
+		}
+	}
+}

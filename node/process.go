@@ -142,6 +142,11 @@ func (w *worker) learn(v *visit) *store.Fetched {
 		w.setLinks(v, record, outLinks(content.Links))
 		w.keep(heldLinks(v, record))
 	}
+	if record.Outcome == store.OutcomeNotModified && v.process.Row.Versions > 0 {
+		header := w.parser.Extract(r.Header, nil, v.process.URL)
+		record.NoIndex, record.NoArchive = header.NoIndex, header.NoArchive
+		record.PageSignals = header.Signals.Narrow(v.process.Row.PageSignals)
+	}
 	if target, permanent, ok := r.Redirect(); ok {
 		record.Redirect, record.Permanent = target, permanent
 		w.setLinks(v, record, []store.OutLink{{URL: target, Rel: weburl.RelRedirect}})

@@ -65,3 +65,46 @@ func TestMainTextSignal(t *testing.T) {
 		})
 	}
 }
+
+// TestForbiddenBy304 visits a page whose bytes stay the same. An answer 304 forbids a use, and a later one copies. Each
+// is obeyed at once. The visit after it is complete, and there the owner allows all again.
+func TestForbiddenBy304(t *testing.T) {
+	tags := []string{"", "", "noai", "", "noarchive", ""}
+	visit, asked := 0, []bool{} // whether the visits sent the validator
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		asked = append(asked, r.Header.Get("If-None-Match") != "")
+		w.Header().Set("ETag", `"1"`)
+		if tags[visit] != "" {
+			w.Header().Set("X-Robots-Tag", tags[visit])
+		}
+		if r.Header.Get("If-None-Match") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<p>It rains.")
+	}))
+	t.Cleanup(server.Close)
+	o := Options{Dir: "data", FS: vfs.NewMem(), AllowPrivate: true, UserAgent: "freshet-test", Partitions: 4,
+		Resolve: map[string]netip.AddrPort{"page.test": addressOfServer(server)},
+		Seeds:   []weburl.URL{mustParse(t, "http://page.test/")}}
+	run(t, o)
+	var got []string
+	for visit = 1; visit < len(tags); visit++ {
+		revisitPages(t, o, "http://page.test/")
+		eachPage(t, o, func(row store.PageAt) {
+			got = append(got, fmt.Sprint(row.State, " ", row.PageSignals))
+		})
+	}
+	want := []string{"live ", "live header robots: noai", "live ", "withdrawn ", "live "}
+	if !slices.Equal(got, want) {
+		t.Errorf("after the visits the page is %q, want %q", got, want)
+	}
+	if want := []bool{false, true, true, false, true, false}; !slices.Equal(asked, want) {
+		t.Errorf("the visits sent the validator: %v, want %v", asked, want)
+	}
+}

@@ -65,7 +65,7 @@ func (st *state) decide(row *pageRow, n uint64, r *Fetched) {
 		st.complete(row, n, r, &v)
 	case r.Outcome == OutcomeNotModified && row.Versions > 0:
 		v.Complete = true
-		st.back(row, n, r.At, row.signals(r.SiteSignals, row.PageSignals))
+		st.unchanged(row, n, r)
 	case r.Outcome == OutcomeRedirected:
 		st.redirected(row, n, r)
 	case r.Outcome == OutcomeMissing:
@@ -107,10 +107,7 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 
 	switch {
 	case withdrawn:
-		st.steady(row)
-		st.setState(row, StateWithdrawn)
-		row.Reason = "noarchive"
-		st.log(row, n, ChangeWithdrawn, r.At)
+		st.withhold(row, n, r.At)
 	case row.State == StateWithdrawn && r.NoArchive:
 		st.steady(row)
 	case first:
@@ -122,6 +119,33 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	default:
 		st.back(row, n, r.At, signalled)
 	}
+}
+
+// unchanged applies an answer 304. What its header forbids beyond the last complete answer holds at once, and the next
+// visit goes without validators. What it allows waits for a complete answer, because a 304 may lack fields.
+func (st *state) unchanged(row *pageRow, n uint64, r *Fetched) {
+	signals, withdrawn := row.PageSignals, r.NoArchive && !row.NoArchive
+	if r.PageSignals != "" {
+		signals = r.PageSignals
+	}
+	if withdrawn || signals != row.PageSignals {
+		row.ETag, row.LastModified = "", ""
+	}
+	row.NoIndex, row.NoArchive = row.NoIndex || r.NoIndex, row.NoArchive || r.NoArchive
+	signalled := row.signals(r.SiteSignals, signals)
+	if withdrawn {
+		st.withhold(row, n, r.At)
+	} else {
+		st.back(row, n, r.At, signalled)
+	}
+}
+
+// withhold withdraws a page whose owner now forbids copies.
+func (st *state) withhold(row *pageRow, n uint64, at int64) {
+	st.steady(row)
+	st.setState(row, StateWithdrawn)
+	row.Reason = "noarchive"
+	st.log(row, n, ChangeWithdrawn, at)
 }
 
 // signals stores what is said about the use of the page, and reports whether it changed.

@@ -34,6 +34,12 @@ func TestFates(t *testing.T) {
 		"304-site": func(f *store.Fetched) {
 			f.Outcome, f.Status, f.SiteSignals = store.OutcomeNotModified, 304, "robots.txt content-usage: bots=n"
 		},
+		"304-noarch": func(f *store.Fetched) {
+			f.Outcome, f.Status, f.NoArchive = store.OutcomeNotModified, 304, true
+		},
+		"304-noai": func(f *store.Fetched) {
+			f.Outcome, f.Status, f.PageSignals = store.OutcomeNotModified, 304, "header robots: noai"
+		},
 		"500-site": func(f *store.Fetched) {
 			f.Outcome, f.Status, f.SiteSignals = store.OutcomeServerError, 500, "robots.txt content-usage: bots=n"
 		},
@@ -73,6 +79,7 @@ func TestFates(t *testing.T) {
 		{"the same, and other signals, is a change", "a a-noai a-noai", "live/1/new@1 live/1/changed@2 live/1/changed@2"},
 		{"signals of robots.txt change too, also by a 304", "a 304-site 304-site 304", "live/1/new@1 live/1/changed@2 live/1/changed@2 live/1/changed@4"},
 		{"a 304 says nothing of the page's own signals", "a-noai 304", "live/1/new@1 live/1/new@1"},
+		{"a 304 may forbid more", "a 304-noai 304 a", "live/1/new@1 live/1/changed@2 live/1/changed@2 live/1/changed@4"},
 		{"a failure changes no signals", "a 500-site a", "live/1/new@1 live/1/new@1 live/1/new@1"},
 		{"never good: redirect at once", "302x", "redirect/0/-"},
 		{"never good: redirect, then good", "301x a", "redirect/0/- live/1/new@2"},
@@ -87,6 +94,7 @@ func TestFates(t *testing.T) {
 		{"noarchive lifted gives a body again", "a noarchive a", "live/1/new@1 withdrawn/1/withdrawn@2 live/2/changed@3"},
 		{"withdrawn stays so when it ends", "a noarchive 404 404", "live/1/new@1 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2"},
 		{"withdrawn stays so when it moves", "a noarchive 301x 301x a", "live/1/new@1 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2 live/2/changed@5"},
+		{"a 304 may withdraw", "a 304-noarch 304 a", "live/1/new@1 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2 live/2/changed@4"},
 		{"withdrawn stays so by a 304", "a noarchive 304", "live/1/new@1 withdrawn/1/withdrawn@2 withdrawn/1/withdrawn@2"},
 	}
 	for _, test := range tests {
