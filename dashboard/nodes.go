@@ -26,7 +26,7 @@ type Node struct {
 	Known      int64   `json:"pages_known"`
 	Queued     int64   `json:"queued"`
 	Stored     int64   `json:"pages"`
-	PagesS     float64 `json:"recent_pages_per_s"`
+	PagesS     float64 `json:"recent_pages_per_s"` // by the crawl's clock
 	Failed     int64   `json:"urls_failed"`
 	Fetches    int     `json:"fetches_allowed"`
 	DiskFree   int64   `json:"disk_free_bytes"` // 0: not known
@@ -37,6 +37,9 @@ type Node struct {
 func (n Node) Tone() string {
 	return map[string]string{"alive": "well", "silent": "ill"}[n.State]
 }
+
+// Pace says how often the node stores a page now, by the crawl's clock: 12/s, 3.5/min.
+func (n Node) Pace() string { return pace(n.PagesS) }
 
 // Which lists the node's partitions, with ranges for consecutive ones.
 func (n Node) Which() string {
@@ -96,7 +99,7 @@ func nodeFacts(all Nodes) []Row {
 		{"Known pages", units.Count(all.Sum.Known)},
 		{"Pages pending or due", units.Count(all.Sum.Queued)},
 		{"Stored by these runs", units.Count(all.Sum.Stored)},
-		{"Stored now", pace(all.Sum.PagesS)},
+		{"Stored now", all.Sum.Pace()},
 		{"Failed requests", units.Count(all.Sum.Failed)},
 		{"Fetches allowed", units.Count(int64(all.Sum.Fetches))},
 	}

@@ -278,11 +278,11 @@ func clusterStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the nodes of a cluster", Args: command.NoArgs,
 		Long: "Shows for each node whether it is alive, how many partitions it has, how many pages they have, and how many of these\n" +
-			"are queued. Then follow what its run has stored, its recent pages a second, failed fetches, how many fetches it allows\n" +
-			"at the same time, and the free bytes of its disk. The last line is the sum; of the disks it has the one with the\n" +
-			"fewest free bytes. A node that has not been heard of for ten seconds is silent: the others declare it dead and take\n" +
-			"over its partitions. Last come the partitions that a node cannot load, and what to do. The window of each node shows\n" +
-			"the same.",
+			"are queued. Then follow what its run has stored, its recent pace by the clock of the crawl, failed fetches, how many\n" +
+			"fetches it allows at the same time, and the free bytes of its disk. The last line is the sum; of the disks it has the\n" +
+			"one with the fewest free bytes. A node that has not been heard of for ten seconds is silent: the others declare it\n" +
+			"dead and take over its partitions. Last come the partitions that a node cannot load, and what to do. The window of\n" +
+			"each node shows the same.",
 		Example: "  freshet cluster status --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.reach(cmd.Context(), func(ctx context.Context, conn *nats.Conn) error {
@@ -332,14 +332,14 @@ func clusterNode(m cluster.Member) dashboard.Node {
 // said last.
 func printNodes(out io.Writer, all dashboard.Nodes) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "node\tstate\tpartitions\tpages known\tqueued\tstored\tpages/s\tfailed\tfetches\tdisk free\tlast heard of\tversion")
+	fmt.Fprintln(w, "node\tstate\tpartitions\tpages known\tqueued\tstored\tpace\tfailed\tfetches\tdisk free\tlast heard of\tversion")
 	line := func(n dashboard.Node, heard string) {
 		disk := "unknown"
 		if n.DiskFree > 0 {
 			disk = units.Bytes(n.DiskFree)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f\t%s\t%d\t%s\t%s\t%s\n", n.Name, n.State, len(n.Partitions), units.Count(n.Known),
-			units.Count(n.Queued), units.Count(n.Stored), n.PagesS, units.Count(n.Failed), n.Fetches, disk, heard, n.Version)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", n.Name, n.State, len(n.Partitions), units.Count(n.Known),
+			units.Count(n.Queued), units.Count(n.Stored), n.Pace(), units.Count(n.Failed), n.Fetches, disk, heard, n.Version)
 	}
 	working := 0
 	for _, n := range all.Nodes {

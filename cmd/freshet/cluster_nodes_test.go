@@ -51,7 +51,20 @@ func TestPrintNodes(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	got := strings.Join(strings.Fields(lines[len(lines)-1]), " ")
-	if want := "all 4 60 10 30 3.0 4 6 2.1 GB"; len(lines) != 5 || got != want {
+	if want := "all 4 60 10 30 3/s 4 6 2.1 GB"; len(lines) != 5 || got != want {
 		t.Errorf("got\n%s\nwant a last line %q", out.String(), want)
+	}
+}
+
+// TestPaceOfFastClock holds that the pace of a node is readable if the clock of its crawl runs fast: its rates are by
+// that clock, as in freshet status, and so far below one page a second.
+func TestPaceOfFastClock(t *testing.T) {
+	var out strings.Builder
+	slow := cluster.Member{Health: "alive", State: cluster.State{Node: "a", Vitals: share.Vitals{Pages: 10, PagesS: 5.0 / 2880}}}
+	if err := printNodes(&out, clusterNodes([]cluster.Member{slow}, 8)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), " 6.25/h ") {
+		t.Errorf("5 pages a second of a machine at --clock 2880 are shown as\n%s", out.String())
 	}
 }
