@@ -144,7 +144,7 @@ func exportCommand() *cobra.Command {
 				return err
 			}
 			fact := exported{Form: file.form, Path: file.name, Size: sizeIfHere(file.name), Pages: &said.pages, Disallowed: &said.reserved, Textless: &said.textless, Lost: said.lost, Cursor: said.next.String()}
-			words := fmt.Sprintf("%s: %s; left out: %s that disallow a use, %s without text", file.name,
+			words := fmt.Sprintf("%s: %s; left out: %s with a disallowed use, %s without text", file.name,
 				units.Plural(said.pages, "page"), units.Plural(said.reserved, "page"), units.Plural(said.textless, "page"))
 			if err := account.give(progress.progress, file.name, fact, words); err != nil {
 				return err
