@@ -24,7 +24,7 @@ type Summary struct {
 	// RobotsWaiting is the number of queued pages of sites whose robots.txt was unreachable too often. The crawl does
 	// not wait for them, and tries again later.
 	RobotsWaiting int64 `json:"robots_unreachable_pages"`
-	// Trouble is why no page was ever stored.
+	// Trouble is why no page was ever stored or, at the end of freshet crawl, why nobody answered this run.
 	Trouble *explain.Trouble `json:"trouble"`
 }
 

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +23,8 @@ import (
 
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
+	"freshet/crawl/explain"
+	"freshet/crawl/robots"
 	"freshet/dashboard/units"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/fleet"
@@ -451,6 +456,9 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	member.stay()
 	status := engine.Status()
 	untried := asksNothingAgain(summary, engine.Store())
+	if summary.Trouble == nil {
+		summary.Trouble = unanswered(engine, options.Seeds, summary, status)
+	}
 	unwatch()
 	progress.stop()
 	if d != nil {
@@ -504,6 +512,36 @@ func asksNothingAgain(s node.Summary, db *store.Store) bool {
 	}
 	total, err := db.Total()
 	return err == nil && total.States[store.StateError]+total.States[store.StateMissing] > 0
+}
+
+// unanswered returns why a run stored nothing, although earlier runs did: nobody answered, as without a network. It
+// returns nil if a single byte came, or if nothing was asked for.
+func unanswered(engine *node.Node, seeds []weburl.URL, s node.Summary, status node.Status) *explain.Trouble {
+	if s.Pages+s.Requisites+status.NotModified+s.Bytes > 0 || s.StoppedBy != crawl.FrontierEmpty && s.StoppedBy != crawl.TimeUp {
+		return nil
+	}
+	remedy := "check the network, for example with freshet doctor, and whether the servers are up"
+	if s.URLsFailed > 0 {
+		var classes []string
+		for _, class := range slices.Sorted(maps.Keys(status.Errors)) {
+			classes = append(classes, fmt.Sprintf("%s %s", units.Count(status.Errors[class]), class))
+		}
+		cause := fmt.Sprintf("this run got no answer to %s (%s)", units.Plural(s.URLsFailed, "request"), strings.Join(classes, ", "))
+		return &explain.Trouble{Cause: cause, Remedy: remedy}
+	}
+	if s.RobotsWaiting == 0 {
+		return nil
+	}
+	var trouble *explain.Trouble
+	for _, seed := range seeds[:min(len(seeds), 20)] {
+		explained, err := engine.Explain(seed.String())
+		waits := func(g explain.Checked) bool { return g.Gate == "robots" && g.Reason == robots.ReasonUnreachable }
+		if err != nil || !slices.ContainsFunc(explained.Gates, waits) {
+			return nil
+		}
+		trouble = cmp.Or(trouble, explained.Trouble, &explain.Trouble{Cause: "the site of no seed answered", Remedy: remedy})
+	}
+	return trouble
 }
 
 // span formats the duration of a crawl by its own clock. If that runs at another rate, it adds the duration and the

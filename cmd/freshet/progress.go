@@ -277,7 +277,7 @@ func printSummary(out io.Writer, s node.Summary, rate float64) {
 	}
 	fmt.Fprintf(out, "stored %s of %s in %s; %s known%s; %s\n", stored, units.Plural(s.Sites, "site"),
 		span(s, rate), units.Plural(s.URLsDiscovered, "URL"), failed, ended(s))
-	if s.Pages+s.Requisites == 0 && s.StoppedBy == crawl.FrontierEmpty && s.RobotsWaiting == 0 {
+	if s.Pages+s.Requisites+s.URLsFailed+s.RobotsWaiting == 0 && s.StoppedBy == crawl.FrontierEmpty {
 		fmt.Fprintln(out, "every known page had been fetched before: freshet recrawl visits one again, and --refresh keeps all of them fresh")
 	}
 	if n := s.RobotsWaiting; n > 0 {
