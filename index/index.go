@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ import (
 	"freshet/store"
 	"freshet/text"
 	"freshet/text/stored"
+	"freshet/weburl"
 )
 
 const (
@@ -214,13 +216,19 @@ func newMapping() (mapping.IndexMapping, error) {
 	})
 }
 
-// Run keeps the index up to date until ctx ends.
+// Run keeps the index up to date until ctx ends. A page that makes it panic is left out. Its error is that of the
+// folder or the store, or another panic with its stack.
 func (x *Index) Run(ctx context.Context) error { return x.keep(ctx, true) }
 
 // CatchUp brings the index up to date, unless ctx ends first. Call it after Run, when the crawl has ended.
 func (x *Index) CatchUp(ctx context.Context) error { return x.keep(ctx, false) }
 
-func (x *Index) keep(ctx context.Context, on bool) error {
+func (x *Index) keep(ctx context.Context, on bool) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("index: crash: %v\n%s", cause, debug.Stack())
+		}
+	}()
 	texts := stored.NewReader(x.o.Store, text.Limits{})
 	defer texts.Close()
 	for {
@@ -248,7 +256,7 @@ func (x *Index) keep(ctx context.Context, on bool) error {
 }
 
 // follow reads the log from the mark on. If on is set it waits for more.
-func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error {
+func (x *Index) follow(ctx context.Context, texts reader, on bool) error {
 	mark, err := x.bleve.GetInternal(markKey)
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -300,9 +308,14 @@ func (x *Index) follow(ctx context.Context, texts *stored.Reader, on bool) error
 	}
 }
 
+// reader reads the text of a version, as stored.Reader does.
+type reader interface {
+	Brief(ctx context.Context, u weburl.URL, v *store.Version) (text.Document, error)
+}
+
 // take indexes the pages of the entries, and moves the mark in the same batch. If the texts are long it writes
 // several batches, and the last one moves the mark.
-func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.Entry, reached feed.Place) error {
+func (x *Index) take(ctx context.Context, texts reader, entries []feed.Entry, reached feed.Place) error {
 	batch := x.bleve.NewBatch()
 	lost := map[string]error{} // why pages are left out, by URL
 	bytes := 0
@@ -315,7 +328,7 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 		case errors.Is(err, stored.ErrNotNow):
 			return fmt.Errorf("index: %s: %w", id, err)
 		case err != nil:
-			if store.IsLost(err) && !errors.Is(err, store.ErrNotFound) {
+			if errors.Is(err, errCrash) || store.IsLost(err) && !errors.Is(err, store.ErrNotFound) {
 				lost[id] = err
 			}
 			batch.Delete(id)
@@ -337,7 +350,11 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 		return fmt.Errorf("index: %w", err)
 	}
 	for id, cause := range lost {
-		x.o.Logger.Warn("a page cannot be indexed: "+store.LostRemedy, "url", id, "error", cause)
+		remedy := store.LostRemedy
+		if errors.Is(cause, errCrash) {
+			remedy = "please report it"
+		}
+		x.o.Logger.Warn("a page cannot be indexed: "+remedy, "url", id, "error", cause)
 	}
 	return nil
 }
@@ -345,8 +362,18 @@ func (x *Index) take(ctx context.Context, texts *stored.Reader, entries []feed.E
 // errUnwanted means that a page must not be in the index.
 var errUnwanted = errors.New("index: the page must not be indexed")
 
+// errCrash means that a page made its reader panic.
+var errCrash = errors.New("index: crash")
+
 // page returns the index entry of a page: its last version.
-func (x *Index) page(ctx context.Context, texts *stored.Reader, e feed.Entry) (*entry, error) {
+func (x *Index) page(ctx context.Context, texts reader, e feed.Entry) (_ *entry, err error) {
+	defer func() {
+		if cause := recover(); store.Fatal(cause) != nil {
+			panic(cause) // it is not the page's fault
+		} else if cause != nil {
+			err = fmt.Errorf("%w: %.200s\n%s", errCrash, fmt.Sprint(cause), debug.Stack())
+		}
+	}()
 	row, err := x.o.Store.Page(e.Partition, e.Fingerprint)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,66 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet/clock"
+	"freshet/internal/crawled"
+	"freshet/store"
+	"freshet/text"
+	"freshet/text/stored"
+	"freshet/weburl"
+)
+
+// crashing is a reader that panics at one page.
+type crashing struct {
+	*stored.Reader
+	at string
+}
+
+func (c crashing) Brief(ctx context.Context, u weburl.URL, v *store.Version) (text.Document, error) {
+	if u.String() == c.at {
+		panic("a table of 2^60 columns")
+	}
+	return c.Reader.Brief(ctx, u, v)
+}
+
+// TestCrash holds that a page whose text makes its reader panic is left out, and named in the log, while the pages
+// beside it are indexed. A panic elsewhere ends the index with an error, and not the process.
+func TestCrash(t *testing.T) {
+	w := crawled.New(t, 1, 3)
+	var log bytes.Buffer
+	o := Options{
+		Dir: filepath.Join(t.TempDir(), "index"), Store: w.Store(), Bell: &w.Bell, Clock: clock.Real(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Spare: func(context.Context, time.Duration) { panic("elsewhere") },
+	}
+	x, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := crashing{stored.NewReader(w.Store(), text.Limits{}), crawled.URL(0, 1)}
+	defer texts.Close()
+	if err := x.follow(t.Context(), texts, false); err != nil {
+		t.Fatal(err)
+	}
+	hits, err := x.Search(t.Context(), Query{Words: "first text", Limit: 9})
+	if err != nil || len(hits) != 2 {
+		t.Errorf("%d hits (%v), want the two other pages", len(hits), err)
+	}
+	if said := log.String(); !strings.Contains(said, "url="+texts.at) || !strings.Contains(said, "2^60 columns") || !strings.Contains(said, "please report it") {
+		t.Errorf("the log says %q", said)
+	}
+	w.Set(crawled.URL(0, 2), "another text")
+	w.Visit(crawled.URL(0, 2))
+	if err := x.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "crash: elsewhere") {
+		t.Errorf("Run returned %v", err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
