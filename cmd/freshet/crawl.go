@@ -490,7 +490,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return crawlError(err)
 	case summary.StoppedBy == crawl.Signal:
 		return &command.Error{Code: command.ExitInterrupted}
-	case untried:
+	case untried && !strings.HasPrefix(summary.Trouble.Remedy, "freshet recrawl"):
 		return fmt.Errorf("nothing was stored: %s; this run asked for no page again: give the URL to freshet recrawl first", summary.Trouble)
 	case summary.Trouble != nil:
 		return fmt.Errorf("nothing was stored: %s", summary.Trouble)

@@ -45,8 +45,8 @@ func TestScripts(t *testing.T) {
 	address := strings.TrimPrefix(web.URL, "http://")
 	closed := httptest.NewServer(nil)
 	closed.Close()
-	config := fmt.Sprintf("resolve: [site.test=%s, closed.test=%s, forbids.test=%s, broken.test=%s, locked.test=%s, ring.test=%s, packed.test=%s]\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n",
-		address, strings.TrimPrefix(closed.URL, "http://"), address, address, address, address, address)
+	config := fmt.Sprintf("resolve: [site.test=%s, closed.test=%s, forbids.test=%s, broken.test=%s, down.test=%s, locked.test=%s, ring.test=%s, packed.test=%s]\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n",
+		address, strings.TrimPrefix(closed.URL, "http://"), address, address, address, address, address, address)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -104,7 +104,8 @@ func damage(script *testscript.TestScript, _ bool, args []string) {
 
 // smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that redirects. Other
 // sites go wrong. forbids.test lets only friend in. broken.test has a robots.txt that is out of order. locked.test
-// forbids all by its answers. ring.test redirects to itself. packed.test has a page of 5 MiB in a few kilobytes.
+// forbids all by its answers. down.test answers 500. ring.test redirects to itself. packed.test has a page of 5 MiB in
+// a few kilobytes.
 func smallWeb() http.Handler {
 	mux := http.NewServeMux()
 	says := func(pattern string, status int, text string) {
@@ -119,6 +120,8 @@ func smallWeb() http.Handler {
 	says("broken.test/robots.txt", http.StatusServiceUnavailable, "")
 	says("locked.test/robots.txt", http.StatusNotFound, "")
 	says("locked.test/", http.StatusForbidden, "")
+	says("down.test/robots.txt", http.StatusNotFound, "")
+	says("down.test/", http.StatusInternalServerError, "")
 	says("ring.test/robots.txt", http.StatusNotFound, "")
 	says("ring.test/", http.StatusFound, "")
 	mux.HandleFunc("packed.test/{$}", func(w http.ResponseWriter, _ *http.Request) {
