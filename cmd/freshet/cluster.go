@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nats-io/nats.go"
+	streams "github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -44,6 +47,7 @@ type clusterSettings struct {
 	snapshotEvery command.Duration
 	creds         string
 	ca            string
+	cert, key     string // of this process, for servers that ask for a certificate
 }
 
 // declareServers declares the settings to find a cluster.
@@ -52,12 +56,14 @@ func (s *clusterSettings) declareServers(flags *pflag.FlagSet) {
 	flags.StringVar(&s.name, "cluster", "freshet", "name of the cluster on the servers of --nats")
 	flags.StringVar(&s.creds, "nats-creds", "", "file with the credentials for --nats")
 	flags.StringVar(&s.ca, "nats-ca", "", "PEM file with the certificate authority of the --nats servers; empty: the authorities that the system trusts")
+	flags.StringVar(&s.cert, "nats-cert", "", "PEM file with a certificate for --nats servers that ask for one")
+	flags.StringVar(&s.key, "nats-key", "", "PEM file with the key of --nats-cert")
 }
 
 func (s *clusterSettings) declare(flags *pflag.FlagSet) {
 	s.declareServers(flags)
 	flags.StringVar(&s.node, "node", "", "name of this node in the cluster; empty: the host name of the machine")
-	flags.StringSliceVar(&s.monitors, "nats-monitor", nil, "monitoring addresses of the --nats servers, such as http://a:8222,http://b:8222; the node starts only if all of them sync what they acknowledge; empty: they are not asked")
+	flags.StringSliceVar(&s.monitors, "nats-monitor", nil, "monitoring addresses of the --nats servers, such as http://a:8222,http://b:8222; the node does not start if one of them answers that it does not sync what it acknowledges; empty: they are not asked")
 	flags.StringVar(&s.snapshots, "partition-snapshots", "", "where this node keeps snapshots of its partitions, for nodes that have lost their disk: s3://BUCKET/PREFIX or a folder that all nodes see; empty: nowhere")
 	s.snapshotEvery = command.Duration(6 * time.Hour)
 	flags.Var(&s.snapshotEvery, "partition-snapshots-every", "how often a node takes a snapshot of each of its partitions")
@@ -69,14 +75,29 @@ func (s *clusterSettings) declare(flags *pflag.FlagSet) {
 // connectTime is how long connect waits for the servers of a cluster.
 const connectTime = time.Minute
 
+// A connection whose server does not answer pings is closed after staleTime at most, and another server is tried. That
+// is soon enough for the node to keep its lease.
+const (
+	pingTime    = time.Second
+	mostUnheard = 2
+	staleTime   = (mostUnheard + 1) * pingTime
+)
+
 // connect connects to the servers.
-func (s *clusterSettings) connect() (*nats.Conn, error) {
-	options := []nats.Option{nats.Name("freshet " + s.node), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond)}
+func (s *clusterSettings) connect(more ...nats.Option) (*nats.Conn, error) {
+	options := append(more, nats.Name("freshet "+s.node), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond),
+		nats.PingInterval(pingTime), nats.MaxPingsOutstanding(mostUnheard))
 	if s.creds != "" {
 		options = append(options, nats.UserCredentials(s.creds))
 	}
 	if s.ca != "" {
 		options = append(options, nats.RootCAs(s.ca))
+	}
+	if (s.cert == "") != (s.key == "") {
+		return nil, command.Usage(errors.New("--nats-cert and --nats-key need each other: give both"))
+	}
+	if s.cert != "" {
+		options = append(options, nats.ClientCert(s.cert, s.key))
 	}
 	for _, one := range s.servers {
 		if !strings.Contains(one, "://") {
@@ -88,12 +109,39 @@ func (s *clusterSettings) connect() (*nats.Conn, error) {
 	}
 	conn, err := nats.Connect(strings.Join(s.servers, ","), options...)
 	if err != nil {
-		return nil, fmt.Errorf("--nats: %w: is a NATS server running at %s?", err, hosts(s.servers))
+		return nil, fmt.Errorf("--nats: %s: %w: %s", hosts(s.servers), err, remedy(err))
 	}
 	return conn, nil
 }
 
-// reach connects to the servers of a cluster without being a node, and calls do.
+// remedy says what to do about an error of connect.
+func remedy(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var file *fs.PathError
+	text := strings.ToLower(err.Error())
+	says := func(part string) bool { return strings.Contains(text, part) } // these errors have no type
+	switch {
+	case errors.As(err, &unknown):
+		return "give the authority that has signed the server's certificate with --nats-ca"
+	case errors.As(err, &name):
+		return "use a name in --nats that the server's certificate has"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "renew the server's certificate, or set this machine's clock"
+	case says("tls: certificate required"), says("tls: bad certificate"), says("after tls handshake"):
+		return "the server may want a certificate that it knows: give --nats-cert and --nats-key"
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return "the server has no TLS: leave out tls:// and --nats-ca, or give the server TLS"
+	case says("authorization violation"), says("authentication"):
+		return "give a user and password that the server knows in --nats, as in nats://USER:PASSWORD@a:4222, or a file of credentials with --nats-creds"
+	case errors.As(err, &file), says("certificate"), says("nkey"):
+		return "is this the right file?"
+	}
+	return "does a NATS server run there?"
+}
+
+// reach connects to the servers of a cluster without being a node, and calls do, again if they do not answer it.
 func (s *clusterSettings) reach(ctx context.Context, do func(context.Context, *nats.Conn) error) error {
 	if len(s.servers) == 0 {
 		return command.Usage(errors.New("--nats is needed: name the servers of the cluster, such as --nats nats://a:4222"))
@@ -103,9 +151,35 @@ func (s *clusterSettings) reach(ctx context.Context, do func(context.Context, *n
 		return err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	ctx, cancel := context.WithTimeout(ctx, operatorTime)
 	defer cancel()
-	return do(ctx, conn)
+	for {
+		within, stop := context.WithTimeout(ctx, tryTime)
+		err := do(within, conn)
+		stop()
+		if !answerLost(err) {
+			return err
+		}
+		if clock.Real().Sleep(ctx, tryTime/10) != nil {
+			return fmt.Errorf("--nats: %s: no answer within %v: %w: most of the cluster's NATS servers must run", hosts(s.servers), operatorTime, err)
+		}
+	}
+}
+
+// reach repeats a request that gets no answer within tryTime: a message may be lost while the servers elect a leader.
+// It gives up after operatorTime.
+const (
+	operatorTime = 20 * time.Second
+	tryTime      = 3 * time.Second
+)
+
+// answerLost reports whether a request should be repeated: too few servers have found one another, or one has answered
+// that has not caught up yet. No cluster is without keys.
+func answerLost(err error) bool {
+	var api *streams.APIError
+	var older *nats.APIError // of watches
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
+		errors.Is(err, streams.ErrNoKeysFound) || errors.As(err, &api) && api.Code == 503 || errors.As(err, &older) && older.Code == 503
 }
 
 // hosts returns the hosts of servers, without the passwords that their URLs may have.
@@ -151,7 +225,7 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	if err != nil {
 		return nil, err
 	}
-	conn, err := s.connect()
+	conn, err := s.connect(tellConnection(o.Logger)...)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +239,20 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 	}
 	o.Cluster = part
 	return &membership{conn, part}, nil
+}
+
+// tellConnection logs when the node loses its server, and which one it has found instead.
+func tellConnection(logger *slog.Logger) []nats.Option {
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // nil: the node has closed the connection
+				logger.Warn("the connection to a NATS server is lost: another one is tried", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(conn *nats.Conn) {
+			logger.Warn("connected to a NATS server again", "server", conn.ConnectedUrlRedacted())
+		}),
+	}
 }
 
 // isFree returns store.ErrLocked if another process uses a directory. A second process that joined the cluster would
@@ -204,6 +292,31 @@ func (s *clusterSettings) openSnapshots(data string) (*cluster.Snapshots, error)
 	}, nil
 }
 
+// checkSync returns an error if a server does not sync what it acknowledges, or if no server answers. A cluster works
+// while some of its servers are down, so it only warns of these.
+func (s *clusterSettings) checkSync(ctx context.Context, logger *slog.Logger) error {
+	var silent error
+	answered := len(s.monitors) == 0
+	for _, monitor := range s.monitors {
+		within, cancel := context.WithTimeout(ctx, tryTime)
+		err := jetstream.CheckSync(within, monitor)
+		cancel()
+		switch {
+		case errors.Is(err, jetstream.ErrSilent):
+			logger.Warn("not checked whether a NATS server syncs what it acknowledges: it does not answer", "error", err)
+			silent = errors.Join(silent, err)
+		case err != nil:
+			return fmt.Errorf("--nats-monitor: %w", err)
+		default:
+			answered = true
+		}
+	}
+	if !answered {
+		return fmt.Errorf("--nats-monitor: no server answers: %w", silent)
+	}
+	return nil
+}
+
 // part joins a node to the cluster of a connection.
 func (s *clusterSettings) part(ctx context.Context, conn *nats.Conn, o cluster.Options) (*cluster.Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
@@ -211,10 +324,8 @@ func (s *clusterSettings) part(ctx context.Context, conn *nats.Conn, o cluster.O
 	if len(s.monitors) == 0 {
 		o.Logger.Warn("not checked whether the NATS servers sync what they acknowledge: give --nats-monitor")
 	}
-	for _, monitor := range s.monitors {
-		if err := jetstream.CheckSync(ctx, monitor); err != nil {
-			return nil, fmt.Errorf("--nats-monitor: %w", err)
-		}
+	if err := s.checkSync(ctx, o.Logger); err != nil {
+		return nil, err
 	}
 	return cluster.Join(ctx, conn, func(ctx context.Context) (log.Log, error) {
 		entries, err := jetstream.Open(ctx, conn, jetstream.Options{

@@ -37,7 +37,7 @@ var settingSections = []section{
 	{"Storage", []string{"data", "partitions", "keep", "max-body", "warc-size", "warc-level", "segments", "segments-cache", "min-free"}},
 	{"Feed", []string{"objective", "over", "feed-rate", "feed-scheduler", "feed-multicast", "feed-interface", "sink", "sink-uses", "webhook", "webhook-secret-file", "websub-secret-file"}},
 	{"Serving", []string{"index", "query-log", "query-log-age", "listen", "token-file", "look-token-file", "tls-cert", "tls-key", "plain-http"}},
-	{"Many machines", []string{"nats", "cluster", "node", "copies", "nats-replicas", "nats-creds", "nats-ca", "nats-monitor", "partition-snapshots", "partition-snapshots-every"}},
+	{"Many machines", []string{"nats", "cluster", "node", "copies", "nats-replicas", "nats-creds", "nats-ca", "nats-cert", "nats-key", "nats-monitor", "partition-snapshots", "partition-snapshots-every"}},
 	{"Speed and trials", []string{"connections", "fleet", "gamma", "memory", "shards", "clock", "record-trace", "log"}},
 }
 

@@ -13,11 +13,14 @@ import (
 // ErrNotSynced means that a server acknowledges entries before they are safe from a power cut.
 var ErrNotSynced = errors.New("log: a server acknowledges before it syncs")
 
+// ErrSilent means that nobody answers at an address.
+var ErrSilent = errors.New("log: no answer")
+
 // mostTold bounds the answer of a server about itself, in bytes.
 const mostTold = 1 << 20
 
 // CheckSync asks a NATS server's monitoring address whether the server syncs entries before it acknowledges them. It
-// returns ErrNotSynced if not.
+// returns ErrNotSynced if not, and ErrSilent if the server is down.
 func CheckSync(ctx context.Context, monitor string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(monitor, "/")+"/varz", nil)
 	if err != nil {
@@ -25,7 +28,7 @@ func CheckSync(ctx context.Context, monitor string) error {
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("log: %w: has the NATS server an http_port?", err)
+		return fmt.Errorf("%w: %w: does the NATS server run, and does it have an http_port?", ErrSilent, err)
 	}
 	defer answer.Body.Close()
 	var told struct {

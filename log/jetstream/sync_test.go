@@ -26,6 +26,9 @@ func TestCheckSync(t *testing.T) {
 	if err := CheckSync(t.Context(), monitored(server.Options{JetStream: true})); !errors.Is(err, ErrNotSynced) {
 		t.Errorf("a server that syncs later: %v", err)
 	}
+	if err := CheckSync(t.Context(), "http://127.0.0.1:1"); !errors.Is(err, ErrSilent) {
+		t.Errorf("a server that is down: %v", err)
+	}
 	for says, at := range map[string]string{
 		"give it a jetstream section": monitored(server.Options{}),
 		"not as the monitoring":       other.URL,
