@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -332,5 +333,70 @@ func (c *crew) midway(rng *rand.Rand, ends ...*world) {
 		if w.shard != nil && rng.IntN(2) == 0 {
 			c.step(w, false)
 		}
+	}
+}
+
+// TestPartitionsComeBack has two shards keep a web fresh for days. Partitions go to the other shard and come back. So a
+// shard is told visits to sites of which it knows later ones. In the end it believes about the same of each page as a
+// shard that starts.
+func TestPartitionsComeBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	c := newCrew(t, "a", "b")
+	c.set.Seeds = smallWeb(t, c.web, rng)
+	c.set.Scope, c.set.Second = "any", time.Hour
+	refreshes, err := Refresh{Budget: 100, Interval: 24 * time.Hour}.WithDefaults()
+	check(t, err)
+	c.set.Refresh = &refreshes
+	for p := range c.owner {
+		c.owner[p] = c.members[p%2]
+	}
+	c.openStore()
+	for _, w := range c.members {
+		c.start(w, false)
+	}
+	for hour := range 12 * 24 {
+		for name, at := range c.web {
+			if strings.HasSuffix(name, "/1") && hour%8 == 0 || hour%40 == 0 {
+				at.body = fmt.Sprint(name, hour)
+			}
+		}
+		if hour%9 == 8 {
+			p := rng.IntN(len(c.owner))
+			c.hand(weburl.Partition(p), c.members[1-slices.Index(c.members, c.owner[p])])
+		}
+		c.run(time.Hour)
+	}
+	c.run(24 * time.Hour)
+	if c.moved < 20 {
+		t.Errorf("%d hand-overs", c.moved)
+	}
+	const mostApart = 0.35 // as far as after a restart, see the trials
+	known := 0
+	for _, w := range c.members {
+		settings := w.shard.settings
+		settings.Owned = slices.Collect(w.shard.owned())
+		anew, err := New(c.store, w.seen, settings, c.now)
+		check(t, err)
+		for anew.Remembers() {
+			_, err := anew.Step(c.now)
+			check(t, err)
+		}
+		for p := range w.shard.owned() {
+			for row, err := range c.store.Pages(p) {
+				check(t, err)
+				mine, kept := w.shard.Refreshing(row.URL, row.Fingerprint, c.now)
+				theirs, would := anew.Refreshing(row.URL, row.Fingerprint, c.now)
+				if kept != would || math.Abs(mine.Stale-theirs.Stale) > mostApart {
+					t.Errorf("%s is stale with %.3f, and with %.3f to a new shard", row.URL, mine.Stale, theirs.Stale)
+				}
+				if kept {
+					known++
+				}
+			}
+		}
+		anew.Close()
+	}
+	if known < 40 {
+		t.Errorf("%d pages are kept fresh", known)
 	}
 }
