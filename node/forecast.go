@@ -28,7 +28,7 @@ const unknownSeconds = 1e12
 // forecast models the crawl as a branching process. Each of n recently fetched pages brought m new ones on average. So
 // q queued pages mean q/(1-m) pages to come, if m < 1. Counts are assumed to be Poisson distributed: the latest end
 // assumes a rate two standard deviations lower and an m two higher. Politeness alone takes at least bound seconds.
-// Without a recent page only the bound is known.
+// Without a recent page only the bound is known. The bound of a crawl that does not end is unknownSeconds.
 func forecast(p recentPast, queued int64, bound float64, free int64) Forecast {
 	f := Forecast{RemainingS: unknownSeconds, EarliestS: bound, LatestS: unknownSeconds, DiskFullS: unknownSeconds}
 	if queued == 0 {

@@ -61,7 +61,8 @@ func TestOtherNumberOfShards(t *testing.T) {
 	web.check(t, o)
 }
 
-// TestShardsKeepFresh has several shards keep a copy fresh. The node reports on the copy as a whole.
+// TestShardsKeepFresh has several shards keep a copy fresh. The node reports on the copy as a whole, and foretells no
+// end.
 func TestShardsKeepFresh(t *testing.T) {
 	web := newTestWeb(t, 9, 10)
 	o := web.fromOneSeed(t)
@@ -74,6 +75,9 @@ func TestShardsKeepFresh(t *testing.T) {
 	})
 	if f := n.Freshness(); f.Pages != pages || f.Sites["http://h3.test"].Pages != 10 {
 		t.Errorf("kept fresh: %+v", f)
+	}
+	if f := n.Status().Forecast; f.RemainingS != unknownSeconds || f.EarliestS != unknownSeconds {
+		t.Errorf("a crawl that does not end has the forecast %+v", f)
 	}
 	o.Refresh = &crawl.Refresh{Budget: 2000}
 	if err := n.Reload(o); err != nil {

@@ -92,7 +92,11 @@ func (n *Node) Status() Status {
 	}
 	s.Connections = s.Fleet.Active
 	s.DiskFreeBytes = n.store.DiskFree()
-	s.Forecast = forecast(n.tally.past(now, known.Counts), s.QueuedNew+s.QueuedDue, s.LowerBoundS, s.DiskFreeBytes)
+	bound := s.LowerBoundS
+	if s.Refresh != nil { // it never ends, and its budget says when its new pages are fetched
+		bound = unknownSeconds
+	}
+	s.Forecast = forecast(n.tally.past(now, known.Counts), s.QueuedNew+s.QueuedDue, bound, s.DiskFreeBytes)
 	return s
 }
 
