@@ -44,13 +44,19 @@ func Rows(status io.Reader) ([]Row, error) {
 		if seconds, is := field.value.(json.Number); is && unknown(field.name, seconds) {
 			continue
 		}
+		if field.name == "remaining_s" && n.Refresh != nil { // such a crawl does not end
+			continue
+		}
 		rows = addRows(rows, "", cmp.Or(namedAnew[field.name], field.name), field.value)
 	}
 	return rows, nil
 }
 
 // namedAnew are fields of a status whose names alone say too little to people.
-var namedAnew = map[string]string{"pages": "pages_fetched_in_this_run", "requisites": "requisites_fetched_in_this_run", "urls_failed": "requests_failed"}
+var namedAnew = map[string]string{
+	"pages": "pages_fetched_in_this_run", "requisites": "requisites_fetched_in_this_run", "urls_failed": "requests_failed",
+	"pages_per_s": "stored_on_average_per_s", "recent_pages_per_s": "stored_now_per_s", "recent_bytes_per_s": "received_now_bytes_per_s",
+}
 
 // unknown reports whether a field is a forecast that says nothing: one that is not known, or a bound of another one.
 func unknown(name string, n json.Number) bool {
@@ -180,9 +186,9 @@ func words(name string) string {
 	if strings.Contains(name, "://") {
 		return name
 	}
-	for _, unit := range []string{"_per_s", "_bytes", "_in_s", "_s"} {
+	for _, unit := range []string{"_bytes_per_s", "_per_s", "_bytes", "_in_s", "_s"} {
 		if bare, has := strings.CutSuffix(name, unit); has {
-			name = bare + map[string]string{"_per_s": " per second", "_in_s": " in"}[unit]
+			name = bare + map[string]string{"_in_s": " in"}[unit]
 			break
 		}
 	}
@@ -236,12 +242,14 @@ func showNumber(name string, n json.Number) string {
 	whole, err := n.Int64()
 	switch {
 	case strings.HasSuffix(name, "_bytes_per_s"):
-		return units.Bytes(int64(f))
+		return units.Bytes(int64(f)) + "/s"
+	case strings.HasSuffix(name, "_per_s"):
+		return pace(f)
 	case strings.HasSuffix(name, "_bytes") && err == nil:
 		return units.Bytes(whole)
-	case strings.HasSuffix(name, "_s") && !strings.HasSuffix(name, "_per_s") && f >= longest:
+	case strings.HasSuffix(name, "_s") && f >= longest:
 		return "not known"
-	case strings.HasSuffix(name, "_s") && !strings.HasSuffix(name, "_per_s"):
+	case strings.HasSuffix(name, "_s"):
 		return units.Span(time.Duration(f * 1e9))
 	case slices.Contains(sharesOf, name):
 		return percent(f)

@@ -9,7 +9,7 @@ import (
 
 func TestRows(t *testing.T) {
 	rows, err := Rows(strings.NewReader(`{"state":"stopped","pages":12345,"bytes_free":0,"disk_free_bytes":53000000000,"remaining_s":90,"remaining_latest_s":1e12,"remaining_lower_bound_s":4,
-		"pages_per_s":0.98676107,"recent_pages_per_s":12345.6,"recent_bytes_per_s":2534.7,"memory":{"budget_bytes":2000000,"by":{"seen":0,"TLS sessions":67108864}},"disk_full_in_s":3600,"refresh":{"freshness":0.98676107,"forecast":[{"budget":500,"freshness":0.995}],"sites":{"http://site.test":{"pages":3}}},"fleet":{"rule":"","active":0},"at":"2026-01-31T12:00:00.123Z","none":null,"clean":false}`))
+		"pages_per_s":0.00098676107,"recent_pages_per_s":12345.6,"recent_bytes_per_s":2534.7,"memory":{"budget_bytes":2000000,"by":{"seen":0,"TLS sessions":67108864}},"disk_full_in_s":3600,"refresh":{"freshness":0.98676107,"forecast":[{"budget":500,"freshness":0.995}],"sites":{"http://site.test":{"pages":3}}},"fleet":{"rule":"","active":0},"at":"2026-01-31T12:00:00.123Z","none":null,"clean":false}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,10 +20,9 @@ func TestRows(t *testing.T) {
 	const want = `state: stopped
 pages fetched in this run: 12,345
 disk free: 53 GB
-remaining: 1m30s
-pages per second: 0.99
-recent pages per second: 12,346
-recent bytes per second: 2.5 kB
+stored on average: 3.55/h
+stored now: 12,346/s
+received now: 2.5 kB/s
 memory budget: 2.0 MB
 memory TLS sessions: 67 MB
 disk full in: 1h
@@ -35,6 +34,20 @@ clean: false
 `
 	if got.String() != want {
 		t.Errorf("%s\nwant\n%s", got.String(), want)
+	}
+}
+
+// TestRowsOfEnd holds that a status says how long a crawl still takes, but not of one that does not end.
+func TestRowsOfEnd(t *testing.T) {
+	for refresh, want := range map[string][]Row{
+		`null`:           {{"state", "crawling"}, {"remaining", "1m30s"}, {"remaining latest", "2m"}},
+		`{"budget":200}`: {{"state", "crawling"}, {"refresh budget", "200"}},
+	} {
+		latest := map[bool]string{true: "120", false: "1e12"}[refresh == "null"]
+		rows, err := Rows(strings.NewReader(`{"state":"crawling","remaining_s":90,"remaining_latest_s":` + latest + `,"refresh":` + refresh + `}`))
+		if err != nil || !slices.Equal(rows, want) {
+			t.Errorf("refresh %s: %v, %v, want %v", refresh, rows, err, want)
+		}
 	}
 }
 
