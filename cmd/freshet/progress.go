@@ -105,6 +105,7 @@ type working struct {
 	*progress
 	doing         atomic.Pointer[string]
 	read, written atomic.Int64 // bytes
+	toRead        atomic.Int64 // bytes; 0: not known
 }
 
 // startWorking shows a command's work until stop.
@@ -114,7 +115,10 @@ func startWorking(out io.Writer, c *clock.Clock, doing string) *working {
 	begun := c.Now()
 	w.progress = startProgress(out, c, func() string {
 		read, written := "", ""
-		if n := w.read.Load(); n > 0 {
+		switch n, all := w.read.Load(), w.toRead.Load(); {
+		case n > 0 && all > 0:
+			read = fmt.Sprintf("%d %% of %s read", min(99, 100*n/all), units.Bytes(all))
+		case n > 0:
 			read = units.Bytes(n) + " read"
 		}
 		if n := w.written.Load(); n > 0 {
@@ -130,6 +134,7 @@ func (w *working) say(format string, args ...any) {
 	w.doing.Store(new(fmt.Sprintf(format, args...)))
 	w.read.Store(0)
 	w.written.Store(0)
+	w.toRead.Store(0)
 }
 
 // counted returns a reader of in that counts bytes.

@@ -49,6 +49,12 @@ func TestWorking(t *testing.T) {
 		if err := c.Sleep(t.Context(), 10*time.Second); err != nil {
 			t.Fatal(err)
 		}
+		w.say("checking d")
+		w.toRead.Store(200_000)
+		w.read.Store(50_000)
+		if err := c.Sleep(t.Context(), 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
 		w.say("writing new.wacz")
 		if _, err := w.counting(io.Discard).Write(make([]byte, 7000)); err != nil {
 			t.Fatal(err)
@@ -57,7 +63,7 @@ func TestWorking(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.stop()
-		if want := "opening d  10s\nreading old.warc.gz  5.0 kB read  20s\nwriting new.wacz  7.0 kB written  30s\n"; out.String() != want {
+		if want := "opening d  10s\nreading old.warc.gz  5.0 kB read  20s\nchecking d  25 % of 200 kB read  30s\nwriting new.wacz  7.0 kB written  40s\n"; out.String() != want {
 			t.Errorf("said %q, want %q", out.String(), want)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
@@ -52,14 +54,16 @@ func verifyCommand() *cobra.Command {
 				return err
 			}
 		}
-		s, err := openToRepair(cmd.Context(), *data, *name)
+		files := &checkedFiles{FS: vfs.Default, progress: progress, data: *data}
+		s, err := openToRepair(cmd.Context(), *data, store.Options{Crawl: *name, FS: files})
 		if err != nil {
 			return err
 		}
-		progress.say("checking %s", *data)
+		if err := files.begin(s); err != nil {
+			return errors.Join(err, s.Close())
+		}
 		err = repair.Verify(cmd.Context(), s, func(p store.Problem) {
 			problems++
-			progress.say("checking %s: %s", *data, units.Plural(int64(problems), "problem"))
 			tell(p, false)
 		})
 		if err = errors.Join(err, s.Close()); err != nil {
@@ -93,11 +97,62 @@ type found struct {
 	Repaired bool   `json:"repaired"`
 }
 
+// checkedFiles is a file system that shows how much of a directory's WARC files is checked. They are first read from
+// start to end, and then each capture by its place.
+type checkedFiles struct {
+	vfs.FS
+	progress       *working
+	data           string
+	captures, most atomic.Int64 // captures opened, of about how many
+}
+
+// begin begins the check of a store whose file system this is.
+func (f *checkedFiles) begin(s *store.Store) error {
+	total, err := s.Total()
+	if err != nil {
+		return err
+	}
+	f.most.Store(total.Visits + total.Versions - total.Pruned)
+	f.progress.say("checking the files of %s", f.data)
+	f.progress.toRead.Store(store.SizeOf(f.FS, filepath.Join(f.data, "warc")))
+	return nil
+}
+
+// Open implements vfs.FS.
+func (f *checkedFiles) Open(name string, how ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.Open(name, how...)
+	switch {
+	case err != nil || filepath.Base(filepath.Dir(name)) != "warc":
+	case slices.Contains(how, vfs.OpenOption(vfs.SequentialReadsOption)):
+		return checkedFile{file, &f.progress.read}, nil
+	case f.most.Load() > 0:
+		n := f.captures.Add(1)
+		f.progress.say("checking the captures of %s: %s of about %s", f.data, units.Count(n), units.Count(max(n, f.most.Load())))
+	}
+	return file, err
+}
+
+// Unwrap implements vfs.FS.
+func (f *checkedFiles) Unwrap() vfs.FS { return f.FS }
+
+// checkedFile counts the bytes read.
+type checkedFile struct {
+	vfs.File
+	n *atomic.Int64
+}
+
+// Read implements vfs.File.
+func (f checkedFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.n.Add(int64(n))
+	return n, err
+}
+
 // openToRepair opens a directory for writing. Like the start of a crawl, this first cuts the torn ends that a crash
 // left.
-func openToRepair(ctx context.Context, data, crawl string) (*store.Store, error) {
+func openToRepair(ctx context.Context, data string, o store.Options) (*store.Store, error) {
 	return atRest(ctx, data, "freshet restore --data OTHER COPY, then freshet verify --data OTHER", func() (*store.Store, error) {
-		return openStore(data, store.Options{Crawl: crawl})
+		return openStore(data, o)
 	})
 }
 
