@@ -4,6 +4,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"math"
 	"net/http"
@@ -157,7 +158,7 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: u.String(),
 		Address: record.Address, Truncated: record.Truncated, ContentType: warc.TypeResponse, Block: record.Block}
 	if record.Type == warc.Revisit {
-		if !i.revisited(fetched, kept, record) {
+		if !i.revisited(fetched, kept, record, message.Header) {
 			return nil, nil, nil
 		}
 	} else {
@@ -220,17 +221,15 @@ func renameEncoding(block []byte, message *warc.Message) []byte {
 	return append(contentEncoding.ReplaceAll(header, []byte("X-Crawler-Content-Encoding:")), message.Body...)
 }
 
-// revisited fills in a visit from a revisit record. It returns false, and counts the record as skipped, if the version
-// that it refers to is not stored.
-func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record) bool {
+// revisited fills in a visit from a revisit record. It returns false, and counts the record as skipped, if the page's
+// last version is not the one that the record refers to.
+func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record, header http.Header) bool {
 	row, fp, err := i.store.PageOf(f.URL)
-	if err != nil || row.Versions == 0 ||
-		record.Profile != warc.ProfileNotModified && record.PayloadDigest != row.BodyDigest {
-		i.Skipped["revisit of what is not stored"]++
-		return false
+	var original store.Version
+	if err == nil && row.Versions > 0 {
+		original, err = i.store.Version(i.store.Home(f.URL.Site()), fp, row.Versions)
 	}
-	original, err := i.store.Version(i.store.Home(f.URL.Site()), fp, row.Versions)
-	if err != nil || original.Capture.IsZero() {
+	if err != nil || original.Capture.IsZero() || !refersTo(record, f.URL, &original) {
 		i.Skipped["revisit of what is not stored"]++
 		return false
 	}
@@ -244,8 +243,21 @@ func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record) bool {
 		f.Outcome = store.OutcomeNotModified
 	}
 	f.BodyDigest, f.TextDigest, f.TextVersion, f.Size = row.BodyDigest, row.TextDigest, row.TextVersion, row.Size
-	f.NoIndex, f.NoFollow, f.Charset, f.Canonical = row.NoIndex, row.NoFollow, original.Charset, row.Canonical
+	f.NoFollow, f.Charset, f.Canonical = row.NoFollow, original.Charset, row.Canonical
+	said := i.parser.Extract(header, nil, f.URL)
+	f.NoIndex, f.NoArchive = row.NoIndex || said.NoIndex, said.NoArchive
+	f.PageSignals = cmp.Or(said.Signals.Narrow(row.PageSignals), row.PageSignals)
 	f.Revisit = true
 	original.Revisit(kept, profile, f.URL)
 	return true
+}
+
+// refersTo reports whether a revisit record refers to a version of a page: by its digest or, because other programs use
+// other digests, by its URL and time.
+func refersTo(record *warc.Record, u weburl.URL, v *store.Version) bool {
+	if record.Profile == warc.ProfileNotModified || record.PayloadDigest == v.BodyDigest {
+		return true
+	}
+	target, err := weburl.Parse(record.RefersToURI)
+	return err == nil && target == u && record.RefersToDate.UnixNano() == v.At
 }

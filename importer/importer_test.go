@@ -12,6 +12,7 @@ import (
 
 	"freshet/fetch"
 	"freshet/store"
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -202,5 +203,56 @@ func TestDecodedBodies(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRevisits imports a page and revisits of it. A revisit is known by the digest or, if that is of another kind, by
+// the time of the original. It changes nothing that the page says about its use, unless its header says more.
+func TestRevisits(t *testing.T) {
+	const other = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+	body := `<meta name="robots" content="noai"><p>text`
+	same := warc.DigestOf([]byte(body))
+	file := func(kind, date, extra, header, body string) string {
+		block := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + header + "\r\n" + body
+		return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: %s\r\nWARC-Target-URI: http://site.test/\r\n%s"+
+			"Content-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, date, extra, len(block), block)
+	}
+	profile := "WARC-Profile: " + warc.ProfileIdentical + "\r\n"
+	original := "WARC-Refers-To-Target-URI: http://site.test/\r\nWARC-Refers-To-Date: 2026-01-01T00:00:00Z\r\n"
+	for name, test := range map[string]struct {
+		extra, header string
+		want          string
+	}{
+		"by digest":          {"WARC-Payload-Digest: " + same.String() + "\r\n", "", "2 visits, new, meta robots: noai"},
+		"by time":            {"WARC-Payload-Digest: " + other + "\r\n" + original, "", "2 visits, new, meta robots: noai"},
+		"of another time":    {"WARC-Payload-Digest: " + other + "\r\n" + strings.Replace(original, "01T", "02T", 1), "", "1 visits, new, meta robots: noai"},
+		"of another page":    {"WARC-Payload-Digest: " + other + "\r\n" + strings.Replace(original, "test/", "test/b", 1), "", "1 visits, new, meta robots: noai"},
+		"header forbids":     {original, "X-Robots-Tag: noindex\r\n", "2 visits, changed, meta robots: noai\nheader robots: noindex"},
+		"header says no new": {original, "X-Robots-Tag: noai\r\n", "2 visits, new, meta robots: noai"},
+	} {
+		s := open(t, vfs.NewMem())
+		i := New(s)
+		text := file("response", "2026-01-01T00:00:00Z", "", "", body) + file("revisit", "2026-01-03T00:00:00Z", profile+test.extra, test.header, "")
+		if err := errors.Join(i.WARC(strings.NewReader(text), "some.warc"), i.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		u, err := weburl.Parse("http://site.test/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _, err := s.PageOf(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := s.Changes(s.Home(u.Site()), 0, 10)
+		if err != nil || len(changes) != 1 {
+			t.Fatal(changes, err)
+		}
+		if got := fmt.Sprintf("%d visits, %v, %s", page.Visits, changes[0].Kind, page.PageSignals); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
