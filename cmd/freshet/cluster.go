@@ -195,6 +195,9 @@ func hosts(servers []string) string {
 type membership struct {
 	conn *nats.Conn
 	part *cluster.Cluster
+
+	cluster, node string
+	logger        *slog.Logger
 }
 
 // join joins the cluster, if there is one, and sets the options for it.
@@ -238,7 +241,7 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 		return nil, err
 	}
 	o.Cluster = part
-	return &membership{conn, part}, nil
+	return &membership{conn, part, s.name, s.node, o.Logger}, nil
 }
 
 // tellConnection logs when the node loses its server, and which one it has found instead.
@@ -346,11 +349,17 @@ func (m *membership) nodes(partitions int) func() dashboard.Nodes {
 	return func() dashboard.Nodes { return clusterNodes(m.part.Members(), partitions) }
 }
 
-// begin makes the node take partitions until ctx ends.
-func (m *membership) begin(ctx context.Context, n *node.Node) error {
+// begin makes the node take partitions until ctx ends. It compares the daemon's settings with those of other nodes.
+func (m *membership) begin(ctx context.Context, n *node.Node, d *daemon) error {
 	if m.part == nil {
 		return nil
 	}
+	tell, err := compareSettings(m.conn, m.cluster, m.node, m.logger, d.reloader.common)
+	if err != nil {
+		return err
+	}
+	d.reloader.reloaded(tell)
+	tell()
 	return m.part.Begin(ctx, n)
 }
 

@@ -449,7 +449,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	if s.watch != nil {
 		unwatch = s.watch(engine)
 	}
-	if err := member.begin(soft, engine); err != nil {
+	if err := member.begin(soft, engine, d); err != nil {
 		engine.Fail(err)
 	}
 	summary, err := engine.Run(soft, hard)

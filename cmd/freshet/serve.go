@@ -36,7 +36,7 @@ func serveCommand() *cobra.Command {
 			if config == "" || config == "-" {
 				return command.Usage(errors.New("--config is needed: a file of settings, such as freshet config show > freshet.yaml makes"))
 			}
-			r := &reloader{config: config, typed: typed(cmd.Flags())}
+			r := &reloader{config: config, typed: typed(cmd.Flags()), tell: func() {}}
 			if err := settle(cmd.Flags(), config, nil); err != nil {
 				return command.Usage(err)
 			}
@@ -90,6 +90,21 @@ type reloader struct {
 	mu    sync.Mutex     // one reload at a time; guards the present settings
 	flags *pflag.FlagSet // the settings
 	rules []string       // lines of the files
+	tell  func()         // called after a reload
+}
+
+// common returns the settings that all nodes of a cluster should have alike.
+func (r *reloader) common() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return commonSettings(r.flags)
+}
+
+// reloaded sets what is called after each reload.
+func (r *reloader) reloaded(tell func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell = tell
 }
 
 // reloadable are the settings that take effect at a reload; others do at the next start.
@@ -97,6 +112,17 @@ var reloadable = []string{"scope", "requisites", "opt-out", "seeds", "delay", "a
 
 // reload applies and returns the changes, one line each. If it returns an error, nothing has changed.
 func (r *reloader) reload() ([]string, error) {
+	changes, err := r.apply()
+	r.mu.Lock()
+	tell := r.tell
+	r.mu.Unlock()
+	if err == nil {
+		tell()
+	}
+	return changes, err
+}
+
+func (r *reloader) apply() ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
