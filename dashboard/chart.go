@@ -291,6 +291,9 @@ func seconds(v float64) string {
 
 // pace prints how often something happens: 12/s, 3.5/min.
 func pace(v float64) string {
+	if v == 0 {
+		return "0/s"
+	}
 	_, text := paces(v)
 	return text(v)
 }

@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -23,6 +26,9 @@ import (
 type browser struct {
 	t   *testing.T
 	tab context.Context
+
+	mu         sync.Mutex
+	complaints []string // errors in its console
 }
 
 // openBrowser starts Chromium until the test ends.
@@ -38,7 +44,38 @@ func openBrowser(t *testing.T) *browser {
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	tab, _ := chromedp.NewContext(allocator) // ends with the allocator
-	return &browser{t, tab}
+	b := &browser{t: t, tab: tab}
+	if err := chromedp.Listen(tab, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.complain(fmt.Sprintf("%s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.EntryLevelError {
+				b.complain(e.Entry.Text + " " + e.Entry.URL)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *browser) complain(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints = append(b.complaints, text)
+}
+
+// console returns the errors in the console since the last call, other than the status of the page itself.
+func (b *browser) console() []string {
+	own := " " + b.text("location.href.split('#')[0]")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.complaints
+	b.complaints = nil
+	return slices.DeleteFunc(all, func(text string) bool {
+		return strings.Contains(text, "status of 4") && strings.Contains(text+"#", own+"#")
+	})
 }
 
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
@@ -117,13 +154,23 @@ func (b *browser) picture() []byte {
 	return png
 }
 
-// confined holds that a page of the window runs no script but its own, and applies no style but its own.
+// confined holds that a page of the window has a strict policy, and is inert.
 func (b *browser) confined(path string) {
 	b.t.Helper()
 	b.text(`(window.policy = undefined, fetch(location.href).then(answer => { window.policy = answer.headers.get('Content-Security-Policy') ?? 'none'; }), '')`)
 	b.await("its policy", func() bool { return b.text("window.policy") != "undefined" })
 	if policy := b.text("window.policy"); !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
 		b.t.Errorf("%s has the policy %q", path, policy)
+	}
+	b.inert(path)
+}
+
+// inert holds that a page runs no script but its own, and applies no style but its own. Its console complains of these
+// two, and had no error before.
+func (b *browser) inert(path string) {
+	b.t.Helper()
+	if errors := b.console(); len(errors) > 0 {
+		b.t.Errorf("%s: the console has %q", path, errors)
 	}
 	if ran := b.text(`(() => {
 		const script = document.createElement('script'), style = document.createElement('style');
@@ -136,6 +183,12 @@ func (b *browser) confined(path string) {
 	})()`); ran != "false,false" {
 		b.t.Errorf("%s: a script in the page runs, or a style in it applies: %s", path, ran)
 	}
+	b.await("that the console complains of both", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.complaints) >= 2
+	})
+	b.console()
 }
 
 // byKeyboard holds that a page of the window works without a mouse. The first key leads past the heads. The next ones
@@ -179,11 +232,14 @@ func (b *browser) inspect(at, path string) {
 // dark. It keeps pictures. open leads to the page.
 func (b *browser) pictures(name, path string, open func()) {
 	b.t.Helper()
-	for width, kind := range map[int64]string{1280: "desktop", 390: "phone"} {
+	for width, kind := range map[int64]string{1280: "desktop", 360: "phone"} {
 		b.do(chromedp.EmulateViewport(width, 900))
 		open()
 		if wide := b.text("document.documentElement.scrollWidth > innerWidth"); wide != "false" {
 			b.t.Errorf("%s is wider than a %s", path, kind)
+		}
+		if cut := b.text("[...document.querySelectorAll('.wide')].some(table => table.scrollWidth > table.clientWidth)"); cut != "false" {
+			b.t.Errorf("%s: a table does not fit on a %s", path, kind)
 		}
 		for _, scheme := range []string{"light", "dark"} {
 			if found := b.barriers(scheme); found != "" {

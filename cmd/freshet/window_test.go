@@ -73,11 +73,16 @@ func TestSignInInBrowser(t *testing.T) {
 		return func() bool { return strings.Contains(b.text("document.body?.innerText"), part) }
 	}
 	page := "/page?url=" + site.URL + "/"
-	b.pictures("sign-in", page, func() { b.do(at(page)) })
+	b.pictures("sign-in", page, func() {
+		b.do(at(page))
+		b.inert(page)
+	})
 	b.pictures("sign-in-wrong", page, func() {
 		b.do(at(page))
+		b.console()
 		signIn("a token of nobody")
 		b.await("that the token is wrong", shows("not the token"))
+		b.inert(page)
 	})
 	signIn("a token that steers")
 	b.await("the page that was asked for", shows("Versions"))
