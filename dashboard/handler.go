@@ -98,7 +98,8 @@ type Version struct {
 	WARC        string    `json:"warc,omitempty"` // file that holds the capture, if it is kept
 	OffsetBytes int64     `json:"offset_bytes,omitempty"`
 	LengthBytes int64     `json:"length_bytes,omitempty"`
-	Signals     []string  `json:"signals,omitempty"` // what site and page said about its use
+	// Signals are what site and page said about its use; of the last version, what they say now.
+	Signals []string `json:"signals,omitempty"`
 }
 
 // Content is the decoded body of a version.

@@ -64,19 +64,19 @@ func (c *corpus) ask(do func(*stored.Reader) error) error {
 
 // Text implements dashboard.Corpus.
 func (c *corpus) Text(ctx context.Context, raw string, number uint32, at time.Time, markdown bool) (out dashboard.Text, err error) {
-	u, version, err := c.version(raw, number, at)
+	page, version, err := c.version(raw, number, at)
 	if err != nil {
 		return out, err
 	}
 	var said text.Document
 	err = c.ask(func(texts *stored.Reader) error {
-		said, err = texts.Document(ctx, u, &version, markdown)
+		said, err = texts.Document(ctx, page.URL, &version, markdown)
 		return err
 	})
 	if errors.Is(err, stored.ErrNoText) {
 		err = fmt.Errorf("%w: %w", dashboard.ErrNotFound, err)
 	}
-	return dashboard.Text{URL: u.String(), Version: version.Number, At: time.Unix(0, version.At).UTC(), Title: said.Title,
+	return dashboard.Text{URL: page.URL.String(), Version: version.Number, At: time.Unix(0, version.At).UTC(), Title: said.Title,
 		Byline: said.Byline, Date: when(said.Date), Language: said.Language, Text: said.Text, Markdown: said.Markdown, SiteLearned: said.Model}, err
 }
 

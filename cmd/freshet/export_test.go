@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/klauspost/compress/gzip"
 
+	"freshet/dashboard"
 	"freshet/internal/remains"
 	"freshet/store"
 	"freshet/store/warc"
@@ -145,6 +147,25 @@ func TestReadAfterNotedPurge(t *testing.T) {
 		if err := os.RemoveAll(file("out")); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestSignalsOfNow imports a page and a revisit whose header forbids a use. There is one version, and the history says
+// of it what holds now.
+func TestSignalsOfNow(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	block := "HTTP/1.1 304 Not Modified\r\nX-Robots-Tag: noai\r\n\r\n"
+	put(t, data+".warc", captures("a")+fmt.Sprintf("WARC/1.1\r\nWARC-Type: revisit\r\nWARC-Date: 2026-01-02T00:00:00Z\r\n"+
+		"WARC-Target-URI: http://site.test/a\r\nWARC-Profile: %s\r\nContent-Type: application/http;msgtype=response\r\n"+
+		"Content-Length: %d\r\n\r\n%s\r\n\r\n", warc.ProfileNotModified, len(block), block))
+	freshet(t, 0, "import", "--data", data, data+".warc")
+	said, _ := freshet(t, 0, "history", "--data", data, "--json", "http://site.test/a")
+	var history dashboard.History
+	if err := json.Unmarshal([]byte(said), &history); err != nil {
+		t.Fatal(err)
+	}
+	if len(history.Versions) != 1 || !slices.Equal(history.Versions[0].Signals, []string{"header robots: noai"}) {
+		t.Errorf("the versions are %+v", history.Versions)
 	}
 }
 

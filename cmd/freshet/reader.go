@@ -299,25 +299,25 @@ func (r reader) History(raw string) (h dashboard.History, err error) {
 			Reason: v.Reason, Changed: v.Changed, Noise: v.Noise, Version: v.Version, WireBytes: v.WireBytes, Truncated: v.Truncated}
 	}
 	for i, v := range versions {
-		h.Versions[i] = versionOf(v)
+		h.Versions[i] = versionOf(v, row)
 	}
 	return h, nil
 }
 
 func (r reader) Content(raw string, number uint32, at time.Time) (c dashboard.Content, err error) {
-	u, version, err := r.version(raw, number, at)
+	row, version, err := r.version(raw, number, at)
 	if err != nil {
 		return c, err
 	}
 	if version.Capture.IsZero() {
 		return c, fmt.Errorf("%w: the body of version %d of %s is not kept", dashboard.ErrNotFound, version.Number, raw)
 	}
-	body, err := r.store.VersionBody(u, &version)
+	body, err := r.store.VersionBody(row.URL, &version)
 	if err != nil {
 		return c, err
 	}
 	stream, err := fetch.Reader(body.Header, body.Payload)
-	return dashboard.Content{Version: versionOf(version), Header: body.Header, Body: stream}, err
+	return dashboard.Content{Version: versionOf(version, row), Header: body.Header, Body: stream}, err
 }
 
 // find returns the row of a URL as a user types it.
@@ -333,26 +333,26 @@ func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.
 	return row, r.store.Home(u.Site()), fp, err
 }
 
-// version returns a version of a page. raw is the URL as typed. A number of 0 stands for the version that was current
-// at a time (zero: now).
-func (r reader) version(raw string, number uint32, at time.Time) (u weburl.URL, v store.Version, err error) {
+// version returns a page and a version of it. raw is the URL as typed. A number of 0 stands for the version that was
+// current at a time (zero: now).
+func (r reader) version(raw string, number uint32, at time.Time) (row store.Page, v store.Version, err error) {
 	row, p, fp, err := r.find(raw)
 	if err != nil {
-		return u, v, err
+		return row, v, err
 	}
 	versions, err := r.store.Versions(p, fp)
 	if err != nil {
-		return u, v, err
+		return row, v, err
 	}
 	for _, candidate := range slices.Backward(versions) {
 		if (number == 0 || candidate.Number == number) && (at.IsZero() || !time.Unix(0, candidate.At).After(at)) {
-			return row.URL, candidate, nil
+			return row, candidate, nil
 		}
 	}
 	if len(versions) == 0 {
-		return u, v, fmt.Errorf("%w: any version of %s (freshet explain says why)", dashboard.ErrNotFound, raw)
+		return row, v, fmt.Errorf("%w: any version of %s (freshet explain says why)", dashboard.ErrNotFound, raw)
 	}
-	return u, v, fmt.Errorf("%w: that version of %s (freshet history lists them)", dashboard.ErrNotFound, raw)
+	return row, v, fmt.Errorf("%w: that version of %s (freshet history lists them)", dashboard.ErrNotFound, raw)
 }
 
 func pageOf(row store.Page) dashboard.Page {
@@ -371,7 +371,12 @@ func pageOf(row store.Page) dashboard.Page {
 	return page
 }
 
-func versionOf(v store.Version) dashboard.Version {
+// versionOf returns a version of a page. What is said about the use of the last one may have changed since it was
+// stored.
+func versionOf(v store.Version, page store.Page) dashboard.Version {
+	if v.Number == page.Versions {
+		v.SiteSignals, v.PageSignals = page.SiteSignals, page.PageSignals
+	}
 	return dashboard.Version{Version: v.Number, At: time.Unix(0, v.At).UTC(), Noise: v.Noise, Status: v.Status, ContentType: v.ContentType,
 		SizeBytes: v.Size, Digest: fmt.Sprintf("%x", v.BodyDigest[:]), WARC: v.Capture.File, OffsetBytes: v.Capture.Offset, LengthBytes: v.Capture.Length,
 		Signals: consent.Of(v.SiteSignals, v.PageSignals).Lines()}
