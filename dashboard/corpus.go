@@ -26,6 +26,8 @@ type Text struct {
 	Text        string     `json:"text"`
 	Markdown    string     `json:"markdown,omitempty"`
 	SiteLearned bool       `json:"site_learned"` // repeated blocks of the site were left out
+	// Signals are as in Version.
+	Signals []string `json:"signals,omitempty"`
 }
 
 // Duplicates are pages whose last versions say nearly the same.

@@ -77,7 +77,8 @@ func (c *corpus) Text(ctx context.Context, raw string, number uint32, at time.Ti
 		err = fmt.Errorf("%w: %w", dashboard.ErrNotFound, err)
 	}
 	return dashboard.Text{URL: page.URL.String(), Version: version.Number, At: time.Unix(0, version.At).UTC(), Title: said.Title,
-		Byline: said.Byline, Date: when(said.Date), Language: said.Language, Text: said.Text, Markdown: said.Markdown, SiteLearned: said.Model}, err
+		Byline: said.Byline, Date: when(said.Date), Language: said.Language, Text: said.Text, Markdown: said.Markdown, SiteLearned: said.Model,
+		Signals: versionOf(version, page).Signals}, err
 }
 
 // Duplicates implements dashboard.Corpus.

@@ -150,8 +150,8 @@ func TestReadAfterNotedPurge(t *testing.T) {
 	}
 }
 
-// TestSignalsOfNow imports a page and a revisit whose header forbids a use. There is one version, and the history says
-// of it what holds now.
+// TestSignalsOfNow imports a page and a revisit whose header forbids a use. There is one version, and the history and
+// the text say what holds now.
 func TestSignalsOfNow(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	block := "HTTP/1.1 304 Not Modified\r\nX-Robots-Tag: noai\r\n\r\n"
@@ -159,13 +159,17 @@ func TestSignalsOfNow(t *testing.T) {
 		"WARC-Target-URI: http://site.test/a\r\nWARC-Profile: %s\r\nContent-Type: application/http;msgtype=response\r\n"+
 		"Content-Length: %d\r\n\r\n%s\r\n\r\n", warc.ProfileNotModified, len(block), block))
 	freshet(t, 0, "import", "--data", data, data+".warc")
-	said, _ := freshet(t, 0, "history", "--data", data, "--json", "http://site.test/a")
 	var history dashboard.History
-	if err := json.Unmarshal([]byte(said), &history); err != nil {
-		t.Fatal(err)
+	var text dashboard.Text
+	for name, into := range map[string]any{"history": &history, "text": &text} {
+		said, _ := freshet(t, 0, name, "--data", data, "--json", "http://site.test/a")
+		if err := json.Unmarshal([]byte(said), into); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if len(history.Versions) != 1 || !slices.Equal(history.Versions[0].Signals, []string{"header robots: noai"}) {
-		t.Errorf("the versions are %+v", history.Versions)
+	want := []string{"header robots: noai"}
+	if len(history.Versions) != 1 || !slices.Equal(history.Versions[0].Signals, want) || !slices.Equal(text.Signals, want) {
+		t.Errorf("the versions are %+v, the signals of the text %q", history.Versions, text.Signals)
 	}
 }
 
