@@ -50,9 +50,9 @@ type clusterSettings struct {
 	cert, key     string // of this process, for servers that ask for a certificate
 }
 
-// declareServers declares the settings to find a cluster.
-func (s *clusterSettings) declareServers(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&s.servers, "nats", nil, "NATS servers of a cluster of crawlers, such as nats://a:4222,nats://b:4222; empty: this machine crawls alone")
+// declareServers declares the settings to find a cluster. without says what happens without servers.
+func (s *clusterSettings) declareServers(flags *pflag.FlagSet, without string) {
+	flags.StringSliceVar(&s.servers, "nats", nil, "NATS servers of a cluster of crawlers, such as nats://a:4222,nats://b:4222"+without)
 	flags.StringVar(&s.name, "cluster", "freshet", "name of the cluster on the servers of --nats")
 	flags.StringVar(&s.creds, "nats-creds", "", "file with the credentials for --nats")
 	flags.StringVar(&s.ca, "nats-ca", "", "PEM file with the certificate authority of the --nats servers; empty: the authorities that the system trusts")
@@ -60,8 +60,29 @@ func (s *clusterSettings) declareServers(flags *pflag.FlagSet) {
 	flags.StringVar(&s.key, "nats-key", "", "PEM file with the key of --nats-cert")
 }
 
+// serversOf adds the flags to find a cluster to a command. What is not typed comes from the environment and --config.
+func (s *clusterSettings) serversOf(cmd *cobra.Command) {
+	own := pflag.NewFlagSet("cluster", pflag.ContinueOnError)
+	s.declareServers(own, "")
+	cmd.Flags().AddFlagSet(own)
+	config := cmd.Flags().String("config", "", "YAML file with the settings of a node, from which --nats, --cluster and so on are taken")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		node := newCrawlFlags()
+		if err := settle(node, *config, cmd.InOrStdin()); err != nil {
+			return command.Usage(err)
+		}
+		var given []assignment
+		own.VisitAll(func(f *pflag.Flag) {
+			if its := node.Lookup(f.Name); its.Changed {
+				given = append(given, assignment{f, "--config", textsOf(its)})
+			}
+		})
+		return assign(given)
+	}
+}
+
 func (s *clusterSettings) declare(flags *pflag.FlagSet) {
-	s.declareServers(flags)
+	s.declareServers(flags, "; empty: this machine crawls alone")
 	flags.StringVar(&s.node, "node", "", "name of this node in the cluster; empty: the host name of the machine")
 	flags.StringSliceVar(&s.monitors, "nats-monitor", nil, "monitoring addresses of the --nats servers, such as http://a:8222,http://b:8222; the node does not start if one of them answers that it does not sync what it acknowledges; empty: they are not asked")
 	flags.StringVar(&s.snapshots, "partition-snapshots", "", "where this node keeps snapshots of its partitions, for nodes that have lost their disk: s3://BUCKET/PREFIX or a folder that all nodes see; empty: nowhere")
@@ -144,7 +165,7 @@ func remedy(err error) string {
 // reach connects to the servers of a cluster without being a node, and calls do, again if they do not answer it.
 func (s *clusterSettings) reach(ctx context.Context, do func(context.Context, *nats.Conn) error) error {
 	if len(s.servers) == 0 {
-		return command.Usage(errors.New("--nats is needed: name the servers of the cluster, such as --nats nats://a:4222"))
+		return command.Usage(errors.New("--nats is needed: name the servers of the cluster, such as --nats nats://a:4222, or a node's --config"))
 	}
 	conn, err := s.connect()
 	if err != nil {
@@ -384,7 +405,7 @@ func (m *membership) leave(orderly bool) error {
 
 func clusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cluster", Short: "Show a cluster of crawlers, or try one out on this machine", Args: command.GroupArgs,
+		Use: "cluster", Short: "Show and manage a cluster of crawlers, or try one out", Args: command.GroupArgs,
 		Example: "  freshet cluster dev\n  freshet cluster status --nats nats://a:4222",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -397,12 +418,12 @@ func clusterStatusCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the nodes of a cluster", Args: command.NoArgs,
-		Long: "Shows for each node whether it is alive, how many partitions it has, how many pages they have, and how many of these\n" +
-			"are queued. Then follow what its run has stored, its recent pace by the clock of the crawl, failed fetches, how many\n" +
-			"fetches it allows at the same time, and the free bytes of its disk. The last line is the sum; of the disks it has the\n" +
-			"one with the fewest free bytes. A node that has not been heard of for ten seconds is silent: the others declare it\n" +
-			"dead and take over its partitions. Last come the partitions that a node cannot load, and what to do. The window of\n" +
-			"each node shows the same.",
+		Long: "Prints a line for each node: whether it is alive, how many partitions it has, how many of their pages are known, and\n" +
+			"how many of these are queued; the pages that this run has stored, its recent pace by the clock of the crawl, failed\n" +
+			"fetches, how many fetches may run at once, and the free space on its disk. The last line adds them up, but shows the\n" +
+			"fullest disk. A node that has been silent for ten seconds is declared dead: the others take over its partitions. If a\n" +
+			"node cannot load a partition, a sentence below the table says why, and what to do. The window of each node shows the\n" +
+			"same.",
 		Example: "  freshet cluster status --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.reach(cmd.Context(), func(ctx context.Context, conn *nats.Conn) error {
@@ -417,7 +438,7 @@ func clusterStatusCommand() *cobra.Command {
 			})
 		},
 	}
-	s.declareServers(cmd.Flags())
+	s.serversOf(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

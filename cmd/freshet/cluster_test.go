@@ -298,3 +298,22 @@ func TestClusterByCredentials(t *testing.T) {
 		t.Error("a node without credentials is taken")
 	}
 }
+
+// TestClusterOfVariables holds that the commands for operators find the cluster as a node does: by the environment, by
+// the file of settings, and first of all by what is typed.
+func TestClusterOfVariables(t *testing.T) {
+	url := broker.JetStream(t).ClientURL()
+	config := written(t, "freshet.yaml", []byte("nats: ["+url+"]\ncluster: by-file\n"))
+	for _, c := range []struct{ variable, want string }{{"", "by-file"}, {"by-variable", "by-variable"}} {
+		if c.variable != "" {
+			t.Setenv("FRESHET_CLUSTER", c.variable)
+		}
+		if _, said := freshet(t, 1, "cluster", "status", "--config", config); !strings.Contains(said, "no cluster "+c.want) {
+			t.Error(said)
+		}
+	}
+	t.Setenv("FRESHET_NATS", url)
+	if _, said := freshet(t, 1, "cluster", "drain", "one", "--cluster", "typed"); !strings.Contains(said, "no cluster typed") {
+		t.Error(said)
+	}
+}

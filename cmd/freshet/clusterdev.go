@@ -48,9 +48,9 @@ func clusterDevCommand() *cobra.Command {
 	var t trialCluster
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Try out a cluster on this machine", Args: command.NoArgs,
-		Long: "Starts three NATS servers, the web of the demo, and some nodes that share a crawl of it. Each node is a process of\n" +
-			"its own, and is started again when it ends. Kill one to see the others take over its partitions. Ctrl-C stops all.\n" +
-			"Another start with the same --dir continues.",
+		Long: "Starts three NATS servers, the demo's web, and some nodes that share a crawl of it. Each node is a process of its own,\n" +
+			"and is started again when it ends. Kill one to see the others take over its partitions. Ctrl-C stops everything. The\n" +
+			"same command with --dir continues.",
 		Example: "  freshet cluster dev\n  freshet cluster dev --nodes 5 --dir trial",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return t.run(cmd) },
 	}

@@ -28,9 +28,9 @@ func clusterDrainCommand() *cobra.Command {
 	var undo bool
 	cmd := &cobra.Command{
 		Use: "drain NODE", Short: "Move all partitions of a node to the other nodes", Args: command.OneArg("NODE"),
-		Long: "The other nodes take over the node's partitions one by one. Until --undo the node gets no new ones, even after a\n" +
-			"restart, while another node runs. It still follows all logs. When freshet cluster status shows that it has no\n" +
-			"partition, stop it.",
+		Long: "The other nodes take over the node's partitions one by one. The node gets none until you give --undo, even if it is\n" +
+			"restarted, as long as another node runs. It still follows all logs. Stop it when freshet cluster status shows that\n" +
+			"it has no partitions left.",
 		Example: "  freshet cluster drain two --nats nats://a:4222\n  freshet cluster drain two --undo --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.operate(cmd.Context(), func(ctx context.Context, o *cluster.Operator) error {
@@ -38,15 +38,15 @@ func clusterDrainCommand() *cobra.Command {
 					return err
 				}
 				if undo {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s takes its share again\n", args[0])
+					fmt.Fprintf(cmd.OutOrStdout(), "%s gets its share of partitions again\n", args[0])
 					return nil
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s gives its partitions away: see freshet cluster status\n", args[0])
+				fmt.Fprintf(cmd.OutOrStdout(), "%s is giving its partitions away: watch freshet cluster status\n", args[0])
 				return nil
 			})
 		},
 	}
-	s.declareServers(cmd.Flags())
+	s.serversOf(cmd)
 	cmd.Flags().BoolVar(&undo, "undo", false, "give the node its share of partitions again")
 	return cmd
 }
@@ -54,10 +54,10 @@ func clusterDrainCommand() *cobra.Command {
 func clusterRebalanceCommand() *cobra.Command {
 	var s clusterSettings
 	cmd := &cobra.Command{
-		Use: "rebalance", Short: "Divide a cluster's partitions by their pages", Args: command.NoArgs,
-		Long: "Normally every node has the same number of partitions. If some partitions have far more pages than others, this\n" +
-			"moves as few as possible so that every node has about the same number of pages. The division lasts until a node\n" +
-			"comes, goes or is drained.",
+		Use: "rebalance", Short: "Even out the pages of a cluster's nodes", Args: command.NoArgs,
+		Long: "Normally every node has the same number of partitions. If some have far more pages than others, this moves as few\n" +
+			"partitions as possible until every node has about the same number of pages. That lasts until a node joins, ends or is\n" +
+			"drained.",
 		Example: "  freshet cluster rebalance --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.operate(cmd.Context(), func(ctx context.Context, o *cluster.Operator) error {
@@ -65,11 +65,11 @@ func clusterRebalanceCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s to move: see freshet cluster status\n", units.Plural(int64(moved), "partition"))
+				fmt.Fprintf(cmd.OutOrStdout(), "moving %s: watch freshet cluster status\n", units.Plural(int64(moved), "partition"))
 				return nil
 			})
 		},
 	}
-	s.declareServers(cmd.Flags())
+	s.serversOf(cmd)
 	return cmd
 }

@@ -72,13 +72,17 @@ func typed(flags *pflag.FlagSet) (all []assignment) {
 		if !isSetting(f) {
 			return
 		}
-		texts := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			texts = list.GetSlice()
-		}
-		all = append(all, assignment{f, "--" + f.Name, texts})
+		all = append(all, assignment{f, "--" + f.Name, textsOf(f)})
 	})
 	return all
+}
+
+// textsOf returns the values of a setting: several if it is repeatable.
+func textsOf(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
 }
 
 // reloader reads a daemon's settings again, and applies those that may change while it runs.
