@@ -4,6 +4,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,5 +91,18 @@ func TestJudges(t *testing.T) {
 	tr.nodes[0].ends = append(tr.nodes[0].ends, at(35))
 	if found := tr.lost(has); len(found) > 0 {
 		t.Errorf("lost, though the node ended: %v", found)
+	}
+	tr.nodes[0].ends = nil
+	tr.gone[name+"/"] = at(28) // before it was asked for again, at 30
+	has[url] = stored{page: store.Page{State: store.StatePurged}}
+	if found := slices.Concat(tr.lost(has), tr.old(has), tr.unserved(has)); len(found) > 0 || !tr.isDown(name) {
+		t.Errorf("%v, though the page was taken down", found)
+	}
+	if found := tr.askedAgain(); len(found) != 1 {
+		t.Errorf("asked for after the take-down: %v", found)
+	}
+	has[url] = stored{page: store.Page{State: store.StateLive, Versions: 2}}
+	if found := tr.old(has); len(found) != 1 {
+		t.Errorf("a page that was taken down and lives: %v", found)
 	}
 }

@@ -45,6 +45,7 @@ var faults = []fault{
 	{"full-server", (*trial).fillBroker},
 	{"all-servers", (*trial).killBrokers},
 	{"kill-store", (*trial).killStore},
+	{"take-down", (*trial).takeDown},
 }
 
 // kinds returns the kinds of faults that the flags name.

@@ -122,13 +122,19 @@ func (t *trial) judge() error {
 		}
 		copies[n.Name] = has
 	}
+	left, err := t.remaining(here)
+	if err != nil {
+		return err
+	}
+	found["files that have a page that was taken down"] = left
+	found["requests for a page that was taken down"] = t.askedAgain()
 	first, differing := t.together(copies)
 	found["copies that differ, or are missing"] = differing
 	found["pages that are missing or old"] = t.old(first)
 	found["stored, and never served"] = t.unserved(first)
 	found["served, and lost though the node went on"] = t.lost(first)
 	for _, m := range t.mirrors {
-		found["told by the feed, and lost"] = append(found["told by the feed, and lost"], m.lost(first)...)
+		found["told by the feed, and lost"] = append(found["told by the feed, and lost"], t.untold(m, first)...)
 		found["files of a mirror that differ"] = append(found["files of a mirror that differ"], m.differ(first)...)
 	}
 	for _, v := range sites.Violations(t.siteLog(), t.set.delay) {
@@ -143,6 +149,9 @@ func (t *trial) judge() error {
 func (t *trial) settle(here []*node) error {
 	frozen := t.web.freeze()
 	for _, host := range t.web.names {
+		if t.isDown(host) {
+			continue
+		}
 		if err := t.order(here[0], "recrawl", "--site", "http://"+host+"/"); err != nil {
 			return err
 		}
@@ -160,6 +169,9 @@ func (t *trial) settle(here []*node) error {
 		}
 		return ""
 	}); err != nil {
+		return err
+	}
+	if err := t.await("take-downs reach the log and the snapshots", t.pending); err != nil {
 		return err
 	}
 	if err := t.await("the mirrors hear nothing new", func() string {
@@ -300,7 +312,11 @@ func (t *trial) old(has map[string]stored) (all []string) {
 	for _, host := range t.web.names {
 		for i := range t.web.perHost {
 			one := has["http://"+host+pagePath(i)]
-			if got, want := versionIn(one.bodies[one.page.Versions]), served[host+pagePath(i)]; got != want {
+			if t.isGone(host, pagePath(i)) {
+				if one.page.State != store.StatePurged || len(one.versions)+len(one.visits) > 0 {
+					all = append(all, fmt.Sprintf("%s%s: taken down, and its state is %v with %d versions", host, pagePath(i), one.page.State, len(one.versions)))
+				}
+			} else if got, want := versionIn(one.bodies[one.page.Versions]), served[host+pagePath(i)]; got != want {
 				all = append(all, fmt.Sprintf("%s%s: version %d, want %d", host, pagePath(i), got, want))
 			}
 		}
@@ -343,7 +359,7 @@ const storing = 40 * time.Second
 func (t *trial) lost(has map[string]stored) (found []string) {
 	versions := kept(has)
 	for _, e := range t.web.exchanges() {
-		if e.Status != 200 || e.version == 0 || e.Cut || versions["http://"+e.Host+e.Target][e.version] {
+		if e.Status != 200 || e.version == 0 || e.Cut || t.isGone(e.Host, e.Target) || versions["http://"+e.Host+e.Target][e.version] {
 			continue
 		}
 		if n := t.nodes[e.node-nodeAddress-1]; n.endedIn(e.Start, e.End.Add(storing)) {
@@ -355,11 +371,11 @@ func (t *trial) lost(has map[string]stored) (found []string) {
 	return found
 }
 
-// lost returns the changes that the mirror received but the directory does not have.
-func (m *mirror) lost(has map[string]stored) (found []string) {
+// untold returns the changes that a mirror received but the directory does not have.
+func (t *trial) untold(m *mirror, has map[string]stored) (found []string) {
 	all, _ := m.told()
 	for _, c := range all {
-		if c.Version == 0 {
+		if c.Version == 0 || has[c.URL].page.State == store.StatePurged {
 			continue
 		}
 		if !slices.ContainsFunc(has[c.URL].versions, func(v store.Version) bool {

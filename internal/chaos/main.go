@@ -3,7 +3,7 @@
 // Command chaos tests a cluster under faults. Nodes of the program share a crawl over three NATS servers. Each is a
 // process with its own network and disk. A seed draws the faults: servers and nodes are killed, stopped, cut off, and
 // run out of space; disks are wiped and damaged; clocks are set; nodes join, leave and are upgraded; the object store
-// with the captures is killed.
+// with the captures is killed; pages are taken down.
 //
 // At the end it compares the nodes and the feed's mirrors with the log of the crawled web, and prints how long
 // recoveries took. SIGTERM to the trial's process ends the faults early.

@@ -53,6 +53,7 @@ type trial struct {
 	usual    time.Duration // longest time without a request to a host while all is well
 	result   result
 	notes    map[string]int // repairs by hand, and other remarks, with their counts
+	gone     takeDowns
 
 	mu       sync.Mutex
 	holdings []holding
@@ -74,7 +75,7 @@ type holding struct {
 
 func newTrial(s settings) *trial {
 	return &trial{
-		set: s, rng: rand.New(rand.NewPCG(s.seed, 1)), began: real.Now(), result: result{Seed: s.seed}, notes: map[string]int{},
+		set: s, rng: rand.New(rand.NewPCG(s.seed, 1)), began: real.Now(), result: result{Seed: s.seed}, notes: map[string]int{}, gone: takeDowns{},
 		states: map[string]cluster.State{}, programs: programs(s.programs),
 	}
 }
@@ -334,7 +335,7 @@ func (t *trial) sick(since time.Time) string {
 		asked[all[i].Host] = true
 	}
 	for _, host := range t.web.names {
-		if !asked[host] {
+		if !asked[host] && !t.isDown(host) {
 			return fmt.Sprintf("%s, in partition %d, was not asked", host, t.web.hosts[host].partition)
 		}
 	}
@@ -381,7 +382,7 @@ func (t *trial) unfetched(since time.Time) string {
 	}
 	for _, host := range t.web.names {
 		for i := range t.web.perHost {
-			if page := host + pagePath(i); !fetched[page] {
+			if page := host + pagePath(i); !fetched[page] && !t.isGone(host, pagePath(i)) {
 				return fmt.Sprintf("%s (%d of %d pages are)", page, len(fetched), len(t.web.names)*t.web.perHost)
 			}
 		}
@@ -401,7 +402,9 @@ func (t *trial) longestPause(from, to time.Time) (longest time.Duration) {
 		last[e.Host] = e.Start
 	}
 	for _, host := range slices.Collect(maps.Keys(last)) {
-		longest = max(longest, to.Sub(last[host]))
+		if !t.isDown(host) {
+			longest = max(longest, to.Sub(last[host]))
+		}
 	}
 	return longest
 }

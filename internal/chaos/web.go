@@ -158,7 +158,7 @@ func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 // text returns a version of a page. Pages are a tree, and the home leads to other hosts too.
 func (h *host) text(name string, number, version, length int) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!doctype html><title>page %d of %s</title>\n<p>%s%d\n<p>", number, name, versionMark, version)
+	fmt.Fprintf(&b, "<!doctype html><title>%s</title>\n<p>%s%d\n<p>", title(name, number), versionMark, version)
 	words := rand.New(rand.NewPCG(uint64(version), uint64(number)))
 	for range length {
 		fmt.Fprintf(&b, "word%d ", words.IntN(5000))
@@ -173,6 +173,9 @@ func (h *host) text(name string, number, version, length int) []byte {
 	}
 	return []byte(b.String())
 }
+
+// title returns a text that no other page has.
+func title(host string, number int) string { return fmt.Sprintf("page %d of %s", number, host) }
 
 const versionMark = "this is version "
 
