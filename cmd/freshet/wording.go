@@ -16,9 +16,12 @@ import (
 	"freshet/weburl"
 )
 
-// rooms matches package names at the beginning of errors. Users do not know them.
-var rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|crawl|discovery|` +
-	`robots|replay|policies|refresh|node|feed|broadcast|mirror|webhook|index|importer|sim|lab|dashboard|memory|fleet|schedule|allocate|change|weights|graph|table): )+`)
+// rooms matches package names at the beginning of errors. Users do not know them. After a file and a line, such a word
+// is the name of a setting.
+var rooms = regexp.MustCompile(`(?m)(^|(?:[^0-9:]|[^0-9:][0-9]+): )(?:(?:store|warc|transfer|repair|retain|segments|seen|trace|frontier|fetch|` +
+	`extract|text|dateparser|stored|pdf|consent|crawl|discovery|robots|replay|policies|refresh|sequence|node|cluster|log|feed|sink|broadcast|scheduler|` +
+	`multicast|mirror|webhook|resourcesync|index|queries|importance|importer|sim|trial|lab|dashboard|memory|fleet|schedule|allocate|change|` +
+	`weights|graph|table): )+`)
 
 // plainly returns the text of an error without names of packages and system calls.
 func plainly(err error) string {
