@@ -55,6 +55,7 @@ func Rows(status io.Reader) ([]Row, error) {
 // namedAnew are fields of a status whose names alone say too little to people.
 var namedAnew = map[string]string{
 	"pages": "pages_fetched_in_this_run", "requisites": "requisites_fetched_in_this_run", "urls_failed": "requests_failed",
+	"bytes": "received_in_this_run_bytes", "body_bytes": "all_versions_bytes", "clean_stop": "last_run_ended_cleanly",
 	"pages_per_s": "stored_on_average_per_s", "recent_pages_per_s": "stored_now_per_s", "recent_bytes_per_s": "received_now_bytes_per_s",
 }
 

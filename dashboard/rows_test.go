@@ -8,7 +8,7 @@ import (
 )
 
 func TestRows(t *testing.T) {
-	rows, err := Rows(strings.NewReader(`{"state":"stopped","pages":12345,"bytes_free":0,"disk_free_bytes":53000000000,"remaining_s":90,"remaining_latest_s":1e12,"remaining_lower_bound_s":4,
+	rows, err := Rows(strings.NewReader(`{"state":"stopped","pages":12345,"bytes":2500,"bytes_free":0,"disk_free_bytes":53000000000,"remaining_s":90,"remaining_latest_s":1e12,"remaining_lower_bound_s":4,
 		"pages_per_s":0.00098676107,"recent_pages_per_s":12345.6,"recent_bytes_per_s":2534.7,"memory":{"budget_bytes":2000000,"by":{"seen":0,"TLS sessions":67108864}},"disk_full_in_s":3600,"refresh":{"freshness":0.98676107,"forecast":[{"budget":500,"freshness":0.995}],"sites":{"http://site.test":{"pages":3}}},"fleet":{"rule":"","active":0},"at":"2026-01-31T12:00:00.123Z","none":null,"clean":false}`))
 	if err != nil {
 		t.Fatal(err)
@@ -19,6 +19,7 @@ func TestRows(t *testing.T) {
 	}
 	const want = `state: stopped
 pages fetched in this run: 12,345
+received in this run: 2.5 kB
 disk free: 53 GB
 stored on average: 3.55/h
 stored now: 12,346/s

@@ -257,9 +257,9 @@ func inWords(m *Model) string {
 	case m.RatePerDay <= 0:
 		return text + "No change is known."
 	case m.RatePerDay >= 1:
-		text += fmt.Sprintf("It changes %s %.1f times a day", about, m.RatePerDay)
+		text += fmt.Sprintf("By that, it changes %s %.1f times a day", about, m.RatePerDay)
 	default:
-		text += fmt.Sprintf("It changes %s every %.1f days", about, 1/m.RatePerDay)
+		text += fmt.Sprintf("By that, it changes %s every %.1f days", about, 1/m.RatePerDay)
 	}
 	if m.PeriodS > 0 {
 		return text + fmt.Sprintf(", around %s UTC.", time.Unix(int64(m.PhaseS), 0).UTC().Format("15:04"))

@@ -110,7 +110,7 @@ func TestWindow(t *testing.T) {
 		{"/freshness", 200, []string{"No crawl is running"}},
 		{"/fleet", 200, nil}, {"/feed", 200, nil}, {"/search?q=a", 200, []string{"no index"}},
 		{"/find?q=nowhere", 200, []string{"Nothing found."}},
-		{"/page?url=http://a.test/", 200, []string{"2 of 9 visits found a change. It changes about every 4.0 days, at any hour.", "February 2026", "March 2026",
+		{"/page?url=http://a.test/", 200, []string{"2 of 9 visits found a change. By that, it changes about every 4.0 days, at any hour.", "February 2026", "March 2026",
 			`href="/web/20260302100000/http://a.test/"`, "12 kB", "/diff?from=1&amp;to=2&amp;url=http%3A%2F%2Fa.test%2F", "&lt;script&gt;"}},
 		{"/diff?url=http://a.test/&from=1&to=2", 200, []string{`<tr class="changed"><td>number 1</td><td>number 2</td></tr>`, `<iframe sandbox src="/web/20260227100000/http://a.test/"`, "&lt;img src=x&gt;"}},
 		{"/diff?url=http://a.test/&from=1&to=3", 404, nil},
