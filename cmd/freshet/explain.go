@@ -68,6 +68,9 @@ func printExplanation(out io.Writer, e explain.Explanation) {
 		fmt.Fprintf(out, "%s: %s. ", e.StoppedBy, e.Reason)
 	}
 	fmt.Fprintln(out, e.Why)
+	if guess, ok := guessURL(e.URL); ok && e.StoppedBy == "syntax" {
+		fmt.Fprintf(out, "Did you mean %s?\n", guess)
+	}
 	if e.Trouble != nil {
 		fmt.Fprintln(out, e.Trouble)
 	}
