@@ -194,13 +194,11 @@ const (
 	tryTime      = 3 * time.Second
 )
 
-// answerLost reports whether a request should be repeated: too few servers have found one another, or one has answered
-// that has not caught up yet. No cluster is without keys.
+// answerLost reports whether a request should be repeated, because too few servers have found one another.
 func answerLost(err error) bool {
 	var api *streams.APIError
-	var older *nats.APIError // of watches
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, streams.ErrNoKeysFound) || errors.As(err, &api) && api.Code == 503 || errors.As(err, &older) && older.Code == 503
+		errors.As(err, &api) && api.Code == 503
 }
 
 // hosts returns the hosts of servers, without the passwords that their URLs may have.

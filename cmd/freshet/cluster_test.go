@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	streams "github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 	"github.com/spf13/pflag"
 
@@ -198,7 +199,7 @@ func (s silenced) Write(p []byte) (int, error) {
 // TestReachAgain holds that a command asks again if an answer is lost, as when the servers elect a leader.
 func TestReachAgain(t *testing.T) {
 	s := clusterSettings{servers: []string{broker.Start(t, server.Options{}).Addr().String()}}
-	lost := []error{nats.ErrTimeout, context.DeadlineExceeded, fmt.Errorf("a watch: %w", &nats.APIError{Code: 503})}
+	lost := []error{nats.ErrTimeout, context.DeadlineExceeded, fmt.Errorf("a bucket: %w", &streams.APIError{Code: 503})}
 	asked := 0
 	if err := s.reach(t.Context(), func(context.Context, *nats.Conn) error {
 		if asked++; asked <= len(lost) {
