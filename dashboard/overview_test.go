@@ -89,3 +89,12 @@ func TestRestAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestAsksAgain holds that no remedy says that a page is asked for again without saying how often: then it is not due.
+func TestAsksAgain(t *testing.T) {
+	for _, r := range reasons {
+		if strings.Contains(r.remedy, "Freshet asks again") && !strings.Contains(r.remedy, "--retries") {
+			t.Errorf("%s: %s", r.begins, r.remedy)
+		}
+	}
+}
