@@ -38,8 +38,14 @@ func (n Node) Tone() string {
 	return map[string]string{"alive": "well", "silent": "ill"}[n.State]
 }
 
-// Pace says how often the node stores a page now, by the crawl's clock: 12/s, 3.5/min.
-func (n Node) Pace() string { return pace(n.PagesS) }
+// Pace says how often a node stores a page now, by the crawl's clock: 12/s, 3.5/min. The unit suits all nodes together.
+func (all Nodes) Pace(n Node) string {
+	if n.PagesS == 0 {
+		return "0"
+	}
+	_, text := paces(all.Sum.PagesS)
+	return text(n.PagesS)
+}
 
 // Which lists the node's partitions, with ranges for consecutive ones.
 func (n Node) Which() string {
@@ -99,7 +105,7 @@ func nodeFacts(all Nodes) []Row {
 		{"Known pages", units.Count(all.Sum.Known)},
 		{"Pages pending or due", units.Count(all.Sum.Queued)},
 		{"Stored by these runs", units.Count(all.Sum.Stored)},
-		{"Stored now", all.Sum.Pace()},
+		{"Stored now", pace(all.Sum.PagesS)},
 		{"Failed requests", units.Count(all.Sum.Failed)},
 		{"Fetches allowed", units.Count(int64(all.Sum.Fetches))},
 	}

@@ -11,15 +11,15 @@ func TestNodes(t *testing.T) {
 	all := Nodes{
 		Partitions: 8,
 		Nodes: []Node{
-			{Name: "one", State: "alive", Partitions: []int{0, 1, 2, 5}, Known: 1000, Queued: 30, Stored: 90, PagesS: 1.5, DiskFree: 2e9, Version: "v1"},
-			{Name: "two", State: "alive", Partitions: []int{3, 4, 6, 7}, Known: 2000, Queued: 40, PagesS: 0.001, Failed: 7, Fetches: 4},
+			{Name: "one", State: "alive", Partitions: []int{0, 1, 2, 5}, Known: 1000, Queued: 30, Stored: 90, PagesS: 0.001, DiskFree: 2e9, Version: "v1"},
+			{Name: "two", State: "alive", Partitions: []int{3, 4, 6, 7}, Known: 2000, Queued: 40, PagesS: 0.0001, Failed: 7, Fetches: 4},
 			{Name: "three", State: "ended", Partitions: []int{}}, // stores nothing now
 		},
-		Sum: Node{Name: "all", Partitions: []int{0, 1, 2, 3, 4, 5, 6, 7}, Known: 3000, Queued: 70, DiskFree: 2e9},
+		Sum: Node{Name: "all", Partitions: []int{0, 1, 2, 3, 4, 5, 6, 7}, Known: 3000, Queued: 70, PagesS: 0.0011, DiskFree: 2e9},
 	}
 	h := Handler(Options{Reader: fake{}, Nodes: func() Nodes { return all }})
 	response, body := get(t, h, "/nodes")
-	for _, text := range []string{"All is well. 2 nodes at work, with all 8 partitions.", "0–2, 5", "3–4, 6–7", "2.0 GB", "3,000", ">3.6/h<", ">0/s<", `class="state well">alive`, `<a href="/nodes" aria-current`} {
+	for _, text := range []string{"All is well. 2 nodes at work, with all 8 partitions.", "0–2, 5", "3–4, 6–7", "2.0 GB", "3,000", ">3.96/h<", ">3.6/h<", ">0.36/h<", ">0<", `class="state well">alive`, `<a href="/nodes" aria-current`} {
 		if response.StatusCode != 200 || !strings.Contains(body, text) {
 			t.Errorf("%d: no %q in:\n%s", response.StatusCode, text, body)
 		}

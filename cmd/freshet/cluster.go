@@ -478,7 +478,7 @@ func printNodes(out io.Writer, all dashboard.Nodes) error {
 			disk = units.Bytes(n.DiskFree)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", n.Name, n.State, len(n.Partitions), units.Count(n.Known),
-			units.Count(n.Queued), units.Count(n.Stored), n.Pace(), units.Count(n.Failed), n.Fetches, disk, heard, n.Version)
+			units.Count(n.Queued), units.Count(n.Stored), all.Pace(n), units.Count(n.Failed), n.Fetches, disk, heard, n.Version)
 	}
 	working := 0
 	for _, n := range all.Nodes {
