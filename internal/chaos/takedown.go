@@ -111,8 +111,10 @@ func (t *trial) pending() string {
 	}
 	for p := range weburl.Partition(t.set.partitions) {
 		entry, err := bucket.Get(ctx, fmt.Sprint("TAKEDOWN.", p))
-		if err != nil {
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			continue // it has had none
+		} else if err != nil {
+			return err.Error()
 		}
 		var its struct{ Pending uint64 }
 		if err := json.Unmarshal(entry.Value(), &its); err != nil {
