@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -316,5 +317,14 @@ func TestClusterOfVariables(t *testing.T) {
 	t.Setenv("FRESHET_NATS", url)
 	if _, said := freshet(t, 1, "cluster", "drain", "one", "--cluster", "typed"); !strings.Contains(said, "no cluster typed") {
 		t.Error(said)
+	}
+}
+
+// TestTrialWithWrongSettings holds that freshet cluster dev refuses a setting that no node would start with.
+func TestTrialWithWrongSettings(t *testing.T) {
+	for _, text := range []string{"bogus=1", "budget", "budget=many"} {
+		if _, said := freshet(t, 2, "cluster", "dev", "--for", "1s", "--nodes", "1", "--dir", t.TempDir(), "--set", text); !strings.Contains(said, "--set "+strconv.Quote(text)) {
+			t.Error(said)
+		}
 	}
 }

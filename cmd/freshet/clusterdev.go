@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -70,6 +71,9 @@ func clusterDevCommand() *cobra.Command {
 
 func (t *trialCluster) run(cmd *cobra.Command) (err error) {
 	t.out = cmd.ErrOrStderr()
+	if err := checkSettings(t.settings); err != nil {
+		return command.Usage(fmt.Errorf("--set %w", err))
+	}
 	if t.dir == "" {
 		if t.dir, err = os.MkdirTemp("", "freshet-cluster-"); err != nil {
 			return err
@@ -105,6 +109,21 @@ func (t *trialCluster) run(cmd *cobra.Command) (err error) {
 	t.say("stopping")
 	nodes.Wait()
 	t.say("to continue: freshet cluster dev --dir %s; to remove all: rm -r %[1]s", t.dir)
+	return nil
+}
+
+// checkSettings returns an error if one of the texts is not a setting with a valid value.
+func checkSettings(texts []string) error {
+	flags := newCrawlFlags()
+	for _, text := range texts {
+		name, value, _ := strings.Cut(text, "=")
+		if flags.Lookup(name) == nil {
+			return fmt.Errorf("%q: want a setting and its value, such as budget=5000", text)
+		}
+		if err := flags.Set(name, value); err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+	}
 	return nil
 }
 
