@@ -16,12 +16,15 @@ import (
 	"freshet/weburl"
 )
 
-// rooms matches package names at the beginning of errors. Users do not know them. After a file and a line, such a word
-// is the name of a setting.
-var rooms = regexp.MustCompile(`(?m)(^|(?:[^0-9:]|[^0-9:][0-9]+): )(?:(?:store|warc|transfer|repair|retain|segments|seen|trace|frontier|fetch|` +
-	`extract|text|dateparser|stored|pdf|consent|crawl|discovery|robots|replay|policies|refresh|sequence|node|cluster|log|feed|sink|broadcast|scheduler|` +
-	`multicast|mirror|webhook|resourcesync|index|queries|importance|importer|sim|trial|lab|dashboard|memory|fleet|schedule|allocate|change|` +
-	`weights|graph|table): )+`)
+// rooms and roomsLikeSettings match package names at the beginning of errors. Users do not know them. After a file and
+// a line, one of the latter is the name of a setting.
+var (
+	rooms = regexp.MustCompile(`(?m)(^|: )(?:(?:store|warc|transfer|repair|retain|seen|trace|frontier|fetch|extract|text|dateparser|` +
+		`stored|pdf|consent|discovery|robots|replay|policies|sequence|feed|broadcast|scheduler|multicast|mirror|resourcesync|queries|` +
+		`importance|importer|sim|trial|lab|dashboard|schedule|allocate|change|graph|table): )+`)
+	roomsLikeSettings = regexp.MustCompile(`(?m)(^|(?:[^0-9:]|[^0-9:][0-9]+): )(?:(?:crawl|segments|refresh|node|cluster|log|sink|webhook|index|` +
+		`memory|fleet|weights): )+`)
+)
 
 // plainly returns the text of an error without names of packages and system calls.
 func plainly(err error) string {
@@ -34,7 +37,7 @@ func plainly(err error) string {
 			text = strings.Replace(text, fault.Error(), fmt.Sprintf("%q is a folder: want a file", fault.Path), 1)
 		}
 	}
-	return rooms.ReplaceAllString(text, "$1")
+	return roomsLikeSettings.ReplaceAllString(rooms.ReplaceAllString(text, "$1"), "$1")
 }
 
 // brief returns the beginning of a text for a message.

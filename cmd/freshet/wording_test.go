@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 // TestPlainly holds that no message begins with the name of a package that a source of the program puts before its
@@ -38,9 +40,17 @@ func TestPlainly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	settings := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	crawlFlags(settings)
+	settings.VisitAll(func(f *pflag.Flag) {
+		if text := "a.yaml:2: " + f.Name + ": what"; plainly(errors.New(text)) != text {
+			t.Errorf("the setting %s is lost", f.Name)
+		}
+	})
 	for text, want := range map[string]string{
 		"store: partition 3: seen: full":      "partition 3: full",
 		`a.yaml:2: memory: "much": want 1MiB`: `a.yaml:2: memory: "much": want 1MiB`,
+		"a.txt:2: frontier: pattern":          "a.txt:2: pattern",
 		"not found: stored: no text: a page":  "not found: no text: a page",
 	} {
 		if got := plainly(errors.New(text)); got != want {
