@@ -266,3 +266,35 @@ func TestOtherClusterOfTheName(t *testing.T) {
 type silent struct{ objects.Store }
 
 func (silent) Create(context.Context, string, []byte) error { return errors.New("no answer") }
+
+// TestExpireANodeThatLives holds that a node that has not heard of another for a while does not say that it is dead, if
+// the servers have a newer lease of it.
+func TestExpireANodeThatLives(t *testing.T) {
+	conn, err := nats.Connect(broker.JetStream(t).ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: bucketName("test")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.PutString(t.Context(), leaseKey("a"), `{"node":"a"}`); err != nil {
+		t.Fatal(err)
+	}
+	heard, err := kv.Get(t.Context(), leaseKey("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := Seen{State: State{Node: "a"}, Revision: heard.Revision()}
+	if _, err := kv.PutString(t.Context(), leaseKey("a"), `{"node":"a","beat":2}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := expire(t.Context(), serverBucket{KeyValue: kv}, seen); !errors.Is(err, errAlive) {
+		t.Errorf("got %v, want %v", err, errAlive)
+	}
+}

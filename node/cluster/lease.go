@@ -102,7 +102,10 @@ func (l *lease) read(ctx context.Context) (s State, revision uint64, err error) 
 	return s, entry.Revision(), nil
 }
 
-// expire declares another node dead, unless it has written since.
+// errAlive means that a node has renewed its lease after all.
+var errAlive = errors.New("cluster: the node is alive")
+
+// expire declares another node dead. It returns errAlive if that node has written since.
 func expire(ctx context.Context, bucket bucket, s Seen) error {
 	s.Ended, s.Partitions, s.Followed, s.Known = true, nil, nil, nil
 	raw, err := json.Marshal(s.State)
@@ -111,7 +114,9 @@ func expire(ctx context.Context, bucket bucket, s Seen) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if _, err := bucket.Update(ctx, leaseKey(s.Node), raw, s.Revision); err != nil && !isOccupied(err) {
+	if _, err := bucket.Update(ctx, leaseKey(s.Node), raw, s.Revision); isOccupied(err) {
+		return errAlive
+	} else if err != nil {
 		return fmt.Errorf("cluster: end the lease of %s: %w", s.Node, err)
 	}
 	return nil

@@ -17,7 +17,11 @@ func (c *Cluster) move(ctx context.Context) {
 	c.mu.Unlock()
 	report := func(err error, what string, with ...any) bool { return c.report(ctx, err, what, with...) }
 	for _, dead := range plan.expire {
-		if report(expire(ctx, c.bucket, dead), "a node that does not answer cannot be declared dead", "node", dead.Node) {
+		err := expire(ctx, c.bucket, dead)
+		if errors.Is(err, errAlive) {
+			continue // what it has written will be seen
+		}
+		if report(err, "a node that does not answer cannot be declared dead", "node", dead.Node) {
 			c.options.Logger.Warn("a node does not answer: others take its partitions", "node", dead.Node)
 		}
 	}
