@@ -163,6 +163,9 @@ func (in Inside) OnPurge(ctx context.Context, hit func(url string) bool) error {
 // Begun returns the purges that are not finished, of all crawls.
 func (in Inside) Begun() ([]Purging, error) { return in.begun() }
 
+// BegunIn is Begun for a snapshot of the database.
+func (in Inside) BegunIn(db pebble.Reader) ([]Purging, error) { return begunIn(db) }
+
 // BeginAgain makes the next FinishPurges delete the bytes of p again.
 func (in Inside) BeginAgain(p Purging) error { return in.put(p.key(), &p, pebble.Sync) }
 

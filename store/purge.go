@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -98,6 +99,22 @@ type Purging struct {
 // Target returns what is taken down.
 func (p *Purging) Target() Target { return Target{URL: p.URL, Site: p.Site} }
 
+// Hits returns a function that reports whether a record's target is being purged.
+func Hits(all []Purging) func(target string) bool {
+	urls, sites := map[weburl.URL]bool{}, map[weburl.Site]bool{}
+	for _, p := range all {
+		if p.URL.IsZero() {
+			sites[p.Site] = true
+		} else {
+			urls[p.URL] = true
+		}
+	}
+	return func(target string) bool {
+		u, err := weburl.Parse(strings.TrimSpace(target))
+		return err == nil && (urls[u] || sites[u.Site()])
+	}
+}
+
 func (p *Purging) key() []byte {
 	return append(purgePrefix(), p.Crawl+"\x00"+p.Target().String()...)
 }
@@ -137,9 +154,11 @@ func (s *Store) notePurges(at int64, targets []Target) error {
 }
 
 // begun returns the purges that are not finished, of all crawls.
-func (s *Store) begun() (all []Purging, err error) {
+func (s *Store) begun() ([]Purging, error) { return begunIn(s.db) }
+
+func begunIn(db pebble.Reader) (all []Purging, err error) {
 	from, to := format.Span(purgePrefix())
-	err = database.Scan(s.db, from, to, func(_, value []byte) error {
+	err = database.Scan(db, from, to, func(_, value []byte) error {
 		var p Purging
 		err := format.DecodeValue(value, &p)
 		all = append(all, p)

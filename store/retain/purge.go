@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"freshet/store"
@@ -48,7 +47,7 @@ func FinishPurges(ctx context.Context, s *store.Store) (report PurgeReport, err 
 	if err := d.DropCopies(); err != nil {
 		return report, err
 	}
-	hit := searchFor(all)
+	hit := store.Hits(all)
 	files, err := d.filesWith(ctx, hit)
 	if err != nil {
 		return report, err
@@ -89,22 +88,6 @@ func (s directory) partitionsOf(all []store.Purging) (places []weburl.Partition)
 	return slices.Compact(places)
 }
 
-// searchFor returns a function that reports whether a record's target is being purged.
-func searchFor(all []store.Purging) func(target string) bool {
-	urls, sites := map[weburl.URL]bool{}, map[weburl.Site]bool{}
-	for _, p := range all {
-		if p.URL.IsZero() {
-			sites[p.Site] = true
-		} else {
-			urls[p.URL] = true
-		}
-	}
-	return func(target string) bool {
-		u, err := weburl.Parse(strings.TrimSpace(target))
-		return err == nil && (urls[u] || sites[u.Site()])
-	}
-}
-
 // filesWith returns the closed files that hold a record with such a target.
 func (s directory) filesWith(ctx context.Context, hit func(target string) bool) (with []string, err error) {
 	files, err := s.closedFiles()
@@ -125,5 +108,5 @@ func (s directory) filesWith(ctx context.Context, hit func(target string) bool) 
 
 // Holding returns the closed WARC files that still hold anything of what was taken down.
 func Holding(ctx context.Context, s *store.Store, down []store.Purging) ([]string, error) {
-	return directory{s.Inside()}.filesWith(ctx, searchFor(down))
+	return directory{s.Inside()}.filesWith(ctx, store.Hits(down))
 }

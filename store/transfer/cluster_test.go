@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"freshet/internal/powercut"
+	"freshet/internal/remains"
 	"freshet/store"
 	"freshet/store/internal/storetest"
 	"freshet/store/retain"
@@ -161,6 +163,30 @@ func TestReplace(t *testing.T) {
 	}
 	storetest.Verify(t, other)
 	compareBodies(t, s, other, p)
+}
+
+// TestSnapshotDuringPurge takes a snapshot when a purge has begun whose bytes are still in the WARC files, as while the
+// object store is down. The snapshot has none of them.
+func TestSnapshotDuringPurge(t *testing.T) {
+	s, _, p := crawled(t, storetest.Options(vfs.NewMem()))
+	taken := firstLive(t, s, p)
+	if _, err := s.BeginPurge(time.Unix(1, 0), store.Target{URL: taken}); err != nil {
+		t.Fatal(err)
+	}
+	disk := vfs.NewMem()
+	f, err := disk.Create("snapshot", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(export(t, s, p)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := remains.Find(disk, "", "WARC-Target-URI: "+taken.String()+"\r\n"); err != nil || len(found) > 0 {
+		t.Errorf("%v has %s, %v", found, taken, err)
+	}
 }
 
 // firstLive returns a page that has a version.

@@ -50,12 +50,16 @@ func export(in store.Inside, db pebble.Reader, w io.Writer, h streamHeader) erro
 	out := newFrameWriter(w)
 	out.write([]byte(streamMagic))
 	out.frame(frameHeader, format.AppendValue(nil, h))
-	if err := exportCaptures(in, p, out); err != nil {
+	down, err := in.BegunIn(db)
+	if err != nil {
+		return err
+	}
+	if err := exportCaptures(in, p, store.Hits(down), out); err != nil {
 		return err
 	}
 	from, to := in.Keys.PartitionSpan(p)
 	var pair []byte
-	err := database.Scan(db, from, to, func(key, value []byte) error {
+	err = database.Scan(db, from, to, func(key, value []byte) error {
 		key = key[len(from):]
 		pair = binary.BigEndian.AppendUint16(pair[:0], uint16(len(key)))
 		pair = append(append(pair, key...), value...)
@@ -68,14 +72,14 @@ func export(in store.Inside, db pebble.Reader, w io.Writer, h streamHeader) erro
 	return out.end()
 }
 
-// exportCaptures writes the members of p's URLs from all WARC files.
-func exportCaptures(in store.Inside, p weburl.Partition, out *frameWriter) error {
+// exportCaptures writes the members of p's URLs from all WARC files, except for those that a purge will delete.
+func exportCaptures(in store.Inside, p weburl.Partition, down func(target string) bool, out *frameWriter) error {
 	paths, err := in.Files()
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
-		err := exportFile(in, p, path, out)
+		err := exportFile(in, p, path, down, out)
 		if strings.HasSuffix(path, ".open") && errors.Is(err, io.ErrUnexpectedEOF) {
 			continue // the open file ends in captures after the snapshot
 		}
@@ -86,7 +90,7 @@ func exportCaptures(in store.Inside, p weburl.Partition, out *frameWriter) error
 	return nil
 }
 
-func exportFile(in store.Inside, p weburl.Partition, path string, out *frameWriter) (err error) {
+func exportFile(in store.Inside, p weburl.Partition, path string, down func(target string) bool, out *frameWriter) (err error) {
 	r, err := in.OpenFile(path)
 	if err != nil {
 		return fmt.Errorf("store: export: %w", err)
@@ -106,7 +110,7 @@ func exportFile(in store.Inside, p weburl.Partition, path string, out *frameWrit
 		if err != nil {
 			return fmt.Errorf("store: export: %w", err)
 		}
-		if target.IsZero() || in.Home(target.Site()) != p {
+		if target.IsZero() || in.Home(target.Site()) != p || down(record.TargetURI) {
 			continue
 		}
 		at := warc.Pointer{File: strings.TrimSuffix(in.FS.PathBase(path), ".open"), Offset: r.Offset(), Length: length}
