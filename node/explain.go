@@ -27,27 +27,7 @@ func (n *Node) Explain(raw string) (explain.Explanation, error) {
 	if about.Ranked != nil {
 		about.Ranking = running{n}
 	}
-	return ask(about, raw, n.opt.Clock.Now())
-}
-
-// ask explains a URL. A later run helps a page only if it is in a queue; for others, freshet recrawl comes first.
-func ask(about explain.About, raw string, now time.Time) (explain.Explanation, error) {
-	e, err := about.Explain(raw, now)
-	if err != nil || e.Trouble == nil || !strings.HasPrefix(e.Trouble.Remedy, "run again later") {
-		return e, err
-	}
-	u, err := weburl.Parse(e.URL)
-	if err != nil {
-		return e, nil
-	}
-	row, err := about.Rows.Page(u)
-	for hops := 0; err == nil && !row.Redirect.IsZero() && hops < 5; hops++ { // the trouble is at their end
-		row, err = about.Rows.Page(row.Redirect)
-	}
-	if err == nil && row.Visited && row.Queue == store.NoQueue && !row.RefusedByRobots {
-		e.Trouble.Remedy = "freshet recrawl " + row.URL.String() + ", then " + e.Trouble.Remedy
-	}
-	return e, nil
+	return about.Explain(raw, n.opt.Clock.Now())
 }
 
 // running answers the questions of package explain for a crawl that runs.
@@ -118,7 +98,7 @@ func Explain(s *store.Store, opt Options, raw string) (explain.Explanation, erro
 		return explain.Explanation{}, err
 	}
 	x := &stopped{explaining{opt: opt, settings: opt.settings(), store: s}, robots.NewBook(opt.Agent, opt.TDMRep, 4*mib)}
-	return ask(x.about(x, x), raw, opt.Clock.Now())
+	return x.about(x, x).Explain(raw, opt.Clock.Now())
 }
 
 // stopped answers the questions of package explain for a crawl that does not run.

@@ -177,7 +177,7 @@ func TestExplain(t *testing.T) {
 			want:  "host: hours", nextDue: &later},
 		{name: "given up",
 			world: world{page: known(func(p *Page) { failed(p); p.Queue, p.State = store.NoQueue, store.StateUnreached })},
-			want:  "fetch: dns-failed", says: "failed 1 times in a row"},
+			want:  "fetch: dns-failed", says: "failed once"},
 		{name: "the word is not cut out of the text",
 			world: world{page: known(func(p *Page) { failed(p); p.Reason = "it broke" })},
 			want:  "fetch: dns-failed", nextDue: &due},

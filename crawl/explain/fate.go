@@ -37,6 +37,14 @@ func (x *explainer) refresh(p Visits, row Page) string {
 // refuse are the gates that refuse a page before it is requested.
 var refuse = []string{"scope", "guard", "address", "robots"}
 
+// ended says what became of a page in no queue that has no copy to be served.
+var ended = map[store.State]string{
+	store.StatePending: "It was not fetched", store.StateRedirect: "It redirects to another page",
+	store.StateMissing: "There is no such page", store.StateError: "Its answer was an error",
+	store.StateUnreached: "It was not reached", store.StateGone: "It is gone", store.StateMoved: "It has moved",
+	store.StatePurged: "It is purged",
+}
+
 // fate returns a sentence that sums up the result.
 func (x *explainer) fate(row Page) string {
 	if row.Queue != store.NoQueue {
@@ -73,5 +81,5 @@ func (x *explainer) fate(row Page) string {
 	case store.StateDenied:
 		return "A gate refused it: " + row.Reason + "."
 	}
-	return "It is " + row.State.String() + ", and not due again."
+	return ended[row.State] + ", and it is not due again."
 }

@@ -64,7 +64,11 @@ func (x *explainer) retries(row Page) {
 	if row.FailedInRow == 0 {
 		return
 	}
-	detail := fmt.Sprintf("failed %d times in a row; tried again %d times at most", row.FailedInRow, max(0, x.Retries))
+	detail := "failed once"
+	if row.FailedInRow > 1 {
+		detail = fmt.Sprintf("failed %d times in a row", row.FailedInRow)
+	}
+	detail += fmt.Sprintf("; given up after %d in a row", 1+max(0, x.Retries))
 	if row.Queue == store.NoQueue {
 		x.say("retries", Stopped, "exhausted", detail)
 		return

@@ -44,11 +44,22 @@ func (x *explainer) trouble(row Page, site store.SiteRow) *Trouble {
 	case row.Truncated == store.TruncatedLength:
 		return &Trouble{x.url.String() + " is longer than --max-body, and was cut off", "run again with a larger --max-body, or more --memory"}
 	case row.Truncated != "":
-		return &Trouble{"the answer of " + x.url.String() + " was cut off", "run again later"}
+		return &Trouble{"the answer of " + x.url.String() + " was cut off", x.later(row)}
 	case row.Status != 0:
-		return statusTrouble(x.url, row.Status)
+		return statusTrouble(x.url, row.Status, x.later(row))
 	}
-	return x.unanswered(row.Reason)
+	return x.unanswered(row.Reason, x.later(row))
+}
+
+// runLater is the remedy for what may pass by itself.
+const runLater = "run again later"
+
+// later is runLater for a page. A page in no queue must come into one first.
+func (x *explainer) later(row Page) string {
+	if row.Queue == store.NoQueue {
+		return "freshet recrawl " + x.url.String() + ", then " + runLater
+	}
+	return runLater
 }
 
 // Outside returns the trouble of a page that the crawl does not take in, with the reason of its scope or limits.
@@ -87,10 +98,10 @@ func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
 	case state.Fetched == 0:
 		return x.steered()
 	case state.Kept == 0 && state.Status == 0:
-		return x.unanswered(state.Reason)
+		return x.unanswered(state.Reason, runLater)
 	case state.Kept == 0:
 		cause := fmt.Sprintf("robots.txt of %s answers %s, and no page may be fetched until it can be read", site, status(state.Status))
-		return &Trouble{cause, "run again later"}
+		return &Trouble{cause, runLater}
 	}
 	rules, err := x.Robots.Rules(site)
 	if err != nil || rules.Allowed(x.url) {
@@ -120,8 +131,9 @@ func (x *explainer) redirected(to weburl.URL) *Trouble {
 	return nil
 }
 
-// unanswered returns why a request got no answer. failure is the text of fetch.Result.Err, "fetch: phase: outcome: …".
-func (x *explainer) unanswered(failure string) *Trouble {
+// unanswered returns why a request got no answer, with the remedy for what may pass. failure is the text of
+// fetch.Result.Err, "fetch: phase: outcome: …".
+func (x *explainer) unanswered(failure, later string) *Trouble {
 	host, words := x.url.Host(), strings.SplitN(failure, ": ", 4)
 	if len(words) < 4 || words[0] != "fetch" {
 		return &Trouble{"no answer from " + host, "see freshet explain " + x.url.String()}
@@ -149,7 +161,7 @@ func (x *explainer) unanswered(failure string) *Trouble {
 		}
 		return &Trouble{"no TLS connection with " + host + " (" + last(detail) + ")", "check the certificate, or try http://"}
 	case "timed-out":
-		return &Trouble{host + " did not answer in time", "run again later"}
+		return &Trouble{host + " did not answer in time", later}
 	case "disconnected":
 		return &Trouble{host + " closed the connection without an answer", "is it http:// or https://?"}
 	case "malformed":
@@ -176,8 +188,8 @@ func barredBy(host, text string) string {
 	return fmt.Sprintf("%s is a %s address", host, kind)
 }
 
-// statusTrouble returns the meaning of an answer without a page.
-func statusTrouble(u weburl.URL, code int) *Trouble {
+// statusTrouble returns the meaning of an answer without a page, with the remedy for what may pass.
+func statusTrouble(u weburl.URL, code int, later string) *Trouble {
 	cause := fmt.Sprintf("%s answers %s", u, status(code))
 	switch code {
 	case 404, 410:
@@ -187,12 +199,12 @@ func statusTrouble(u weburl.URL, code int) *Trouble {
 	case 403:
 		return &Trouble{cause, "it may not want crawlers: ask the owner of " + u.Host()}
 	case 429, 503:
-		return &Trouble{cause, "run again later, with a longer --delay"}
+		return &Trouble{cause, later + ", with a longer --delay"}
 	case 400:
 		return &Trouble{cause, "is it http:// or https://?"}
 	}
 	if code >= 500 {
-		return &Trouble{cause, "run again later"}
+		return &Trouble{cause, later}
 	}
 	return &Trouble{cause, "check the address"}
 }

@@ -40,7 +40,12 @@ func TestTrouble(t *testing.T) {
 			"no connection to a.test (no route to host): check the network"},
 		{"TLS", world{site: asked, page: failed("fetch: tls: tls-failed: tls: first record does not look like a TLS handshake")},
 			"a.test does not speak TLS at this port: try http://"},
-		{"slow", world{site: asked, page: failed("fetch: request: timed-out: nothing came")}, "a.test did not answer in time: run again later"},
+		{"slow", world{site: asked, page: failed("fetch: request: timed-out: nothing came")},
+			"a.test did not answer in time: freshet recrawl http://a.test/x, then run again later"},
+		{"slow, and tried again", world{site: asked, page: known(func(p *Page) {
+			*p = *failed("fetch: request: timed-out: nothing came")
+			p.Queue = store.DueQueue
+		})}, "a.test did not answer in time: run again later"},
 		{"closed", world{site: asked, page: failed("fetch: request: disconnected: EOF")}, "a.test closed the connection without an answer: is it http:// or https://?"},
 		{"another text", world{site: asked, page: failed("it broke")}, "no answer from a.test: see freshet explain http://a.test/x"},
 		{"robots.txt out of order", world{site: robots(503, ""), page: known(pending)},
@@ -51,7 +56,7 @@ func TestTrouble(t *testing.T) {
 			"robots.txt of http://a.test forbids /x: ask its owner, or crawl what it allows"},
 		{"missing", world{site: asked, page: answered(404)}, "http://a.test/x answers 404 Not Found: check the address"},
 		{"forbidden", world{site: asked, page: answered(403)}, "http://a.test/x answers 403 Forbidden: it may not want crawlers: ask the owner of a.test"},
-		{"broken", world{site: asked, page: answered(500)}, "http://a.test/x answers 500 Internal Server Error: run again later"},
+		{"broken", world{site: asked, page: answered(500)}, "http://a.test/x answers 500 Internal Server Error: freshet recrawl http://a.test/x, then run again later"},
 		{"goes round", world{site: asked, page: known(func(p *Page) {
 			p.State, p.Outcome, p.Status, p.Redirect = store.StateRedirect, store.OutcomeRedirected, 302, mustParse(t, "http://a.test/x")
 		})},
