@@ -12,13 +12,14 @@ import (
 	"freshet/internal/broker"
 )
 
-// TestKeysWhileWritten lists the keys of a bucket while each of them is written again and again. None is missed.
-func TestKeysWhileWritten(t *testing.T) {
+// newBucket makes the bucket of the cluster "test" on a server of its own.
+func newBucket(t *testing.T) (*nats.Conn, jetstream.KeyValue) {
+	t.Helper()
 	conn, err := nats.Connect(broker.JetStream(t).ClientURL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
 	if err != nil {
 		t.Fatal(err)
@@ -27,6 +28,12 @@ func TestKeysWhileWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return conn, kv
+}
+
+// TestKeysWhileWritten lists the keys of a bucket while each of them is written again and again. None is missed.
+func TestKeysWhileWritten(t *testing.T) {
+	conn, kv := newBucket(t)
 	want := []string{"node.0", "node.1", "node.2"}
 	for _, key := range want {
 		if _, err := kv.PutString(t.Context(), key, ""); err != nil {

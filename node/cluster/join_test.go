@@ -105,20 +105,8 @@ func TestUnanswered(t *testing.T) {
 func TestClusterGetsID(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	conn, err := nats.Connect(broker.JetStream(t).ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kv, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucketName("test")})
-	if err == nil {
-		_, err = kv.PutString(ctx, charterKey, `{"partitions":16,"format":1}`)
-	}
-	if err != nil {
+	conn, kv := newBucket(t)
+	if _, err := kv.PutString(ctx, charterKey, `{"partitions":16,"format":1}`); err != nil {
 		t.Fatal(err)
 	}
 	bucket, err := openBucket(ctx, conn, "test")
@@ -270,19 +258,7 @@ func (silent) Create(context.Context, string, []byte) error { return errors.New(
 // TestExpireANodeThatLives holds that a node that has not heard of another for a while does not say that it is dead, if
 // the servers have a newer lease of it.
 func TestExpireANodeThatLives(t *testing.T) {
-	conn, err := nats.Connect(broker.JetStream(t).ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kv, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: bucketName("test")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, kv := newBucket(t)
 	if _, err := kv.PutString(t.Context(), leaseKey("a"), `{"node":"a"}`); err != nil {
 		t.Fatal(err)
 	}
