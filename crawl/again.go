@@ -12,12 +12,13 @@ import (
 // It keeps what servers did answer.
 
 // begunAnew clears what would delay a site in a new run: the wait for an unreachable robots.txt, and a robots.txt that
-// has allowed nothing so far. The host's own interval stays.
+// has allowed nothing so far. The host's own interval stays, and so does a wait that another answer of the host set.
 func begunAnew(info *frontier.SiteInfo, row store.SiteRow) {
 	if row.Fetched == 0 && watched(row) {
 		info.RobotsUntil = fromUnix(0)
 	}
-	if row.Robots.Kept == 0 && unanswered(row.Robots.Outcome, row.Robots.Status) {
+	last := row.Robots.Ended == unix(info.Gate.End)
+	if last && row.Robots.Kept == 0 && unanswered(row.Robots.Outcome, row.Robots.Status) {
 		info.Gate.Failures = 0
 		if free := info.Gate.End.Add(info.Gate.Interval); free.Before(info.Gate.Next) {
 			info.Gate.Next = free

@@ -164,6 +164,7 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 		s.front.Drop(t.asked, s.now)
 	} else {
 		t.gate = s.front.Done(t.asked, answer, s.now)
+		e.Robots.Record.End = unix(t.gate.End) // by which a new run knows that no later answer has set the gate
 	}
 	s.dropErrand(t)
 	switch {

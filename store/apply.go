@@ -299,7 +299,8 @@ func (st *state) robots(p weburl.Partition, r *Robots) {
 		}
 		return
 	}
-	row.Fetched, row.Outcome, row.Status, row.Reason, row.Capture = r.At, r.Outcome, r.Status, r.Reason, r.Capture
+	row.Fetched, row.Ended, row.Outcome, row.Status = r.At, r.End, r.Outcome, r.Status
+	row.Reason, row.Capture = r.Reason, r.Capture
 	if r.Keep {
 		row.Kept, row.Rules = r.At, r.Rules
 		if site.Fetched == 0 && len(site.Refused) == 0 {

@@ -258,8 +258,9 @@ type Reason struct {
 
 // RobotsState is what is known about a site's robots.txt.
 type RobotsState struct {
-	Fetched int64   `cbor:"1,keyasint,omitempty"` // last tried
-	Kept    int64   `cbor:"2,keyasint,omitempty"` // when the stored rules were fetched, 0 for none
+	Fetched int64   `cbor:"1,keyasint,omitempty"`  // last tried
+	Ended   int64   `cbor:"10,keyasint,omitempty"` // end of that request
+	Kept    int64   `cbor:"2,keyasint,omitempty"`  // when the stored rules were fetched, 0 for none
 	Expires int64   `cbor:"3,keyasint,omitempty"`
 	Outcome Outcome `cbor:"4,keyasint,omitempty"`
 	Status  int     `cbor:"5,keyasint,omitempty"`
