@@ -375,17 +375,17 @@ func TestPartitionsComeBack(t *testing.T) {
 	for _, w := range c.members {
 		settings := w.shard.settings
 		settings.Owned = slices.Collect(w.shard.owned())
-		anew, err := New(c.store, w.seen, settings, c.now)
+		other, err := New(c.store, w.seen, settings, c.now)
 		check(t, err)
-		for anew.Remembers() {
-			_, err := anew.Step(c.now)
+		for other.Remembers() {
+			_, err := other.Step(c.now)
 			check(t, err)
 		}
 		for p := range w.shard.owned() {
 			for row, err := range c.store.Pages(p) {
 				check(t, err)
 				mine, kept := w.shard.Refreshing(row.URL, row.Fingerprint, c.now)
-				theirs, would := anew.Refreshing(row.URL, row.Fingerprint, c.now)
+				theirs, would := other.Refreshing(row.URL, row.Fingerprint, c.now)
 				if kept != would || math.Abs(mine.Stale-theirs.Stale) > mostApart {
 					t.Errorf("%s is stale with %.3f, and with %.3f to a new shard", row.URL, mine.Stale, theirs.Stale)
 				}
@@ -394,7 +394,7 @@ func TestPartitionsComeBack(t *testing.T) {
 				}
 			}
 		}
-		anew.Close()
+		other.Close()
 	}
 	if known < 40 {
 		t.Errorf("%d pages are kept fresh", known)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -124,7 +125,7 @@ func (f *checkedFiles) Open(name string, how ...vfs.OpenOption) (vfs.File, error
 	switch {
 	case err != nil || filepath.Base(filepath.Dir(name)) != "warc":
 	case slices.Contains(how, vfs.OpenOption(vfs.SequentialReadsOption)):
-		return checkedFile{file, &f.progress.read}, nil
+		return checkedFile{file, f.progress.counted(file)}, nil
 	case f.most.Load() > 0:
 		n := f.captures.Add(1)
 		f.progress.say("checking the captures of %s: %s of about %s", f.data, units.Count(n), units.Count(max(n, f.most.Load())))
@@ -138,15 +139,11 @@ func (f *checkedFiles) Unwrap() vfs.FS { return f.FS }
 // checkedFile counts the bytes read.
 type checkedFile struct {
 	vfs.File
-	n *atomic.Int64
+	counted io.Reader // of the file
 }
 
 // Read implements vfs.File.
-func (f checkedFile) Read(p []byte) (int, error) {
-	n, err := f.File.Read(p)
-	f.n.Add(int64(n))
-	return n, err
-}
+func (f checkedFile) Read(p []byte) (int, error) { return f.counted.Read(p) }
 
 // openToRepair opens a directory for writing. Like the start of a crawl, this first cuts the torn ends that a crash
 // left.
