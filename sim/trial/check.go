@@ -39,6 +39,7 @@ type watch struct {
 	pinged    map[weburl.URL]bool
 	buried    float64                     // cash that purged pages had passed on
 	forgot    bool                        // pages were purged in this life: what they taught counts until its end
+	setBack   bool                        // the clock was set back: visits seem to lie ahead, and teach only a restart
 	withdrawn map[weburl.Fingerprint]bool // pages that robots.txt withdrew at some time
 	collected float64                     // held-back cash that visits collected
 

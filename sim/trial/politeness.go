@@ -102,6 +102,7 @@ func (w *watch) canceled(n *node, e *errand) {
 // turned notes that the machine's clock was stepped between two lives.
 func (w *watch) turned(by time.Duration) {
 	if by <= 0 {
+		w.setBack = w.setBack || by < 0
 		return
 	}
 	for _, h := range w.hosts { // the crawl cannot know
