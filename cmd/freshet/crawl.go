@@ -490,8 +490,8 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		return crawlError(err)
 	case summary.StoppedBy == crawl.Signal:
 		return &command.Error{Code: command.ExitInterrupted}
-	case untried && !strings.HasPrefix(summary.Trouble.Remedy, "freshet recrawl"):
-		return fmt.Errorf("nothing was stored: %s; this run asked for no page again: give the URL to freshet recrawl first", summary.Trouble)
+	case untried:
+		return fmt.Errorf("nothing was stored: %s; this run asked for no page: one that failed is asked for again only after freshet recrawl", summary.Trouble)
 	case summary.Trouble != nil:
 		return fmt.Errorf("nothing was stored: %s", summary.Trouble)
 	case summary.StoppedBy == crawl.TimeUp && s.ends:
