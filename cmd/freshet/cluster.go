@@ -55,7 +55,7 @@ func (s *clusterSettings) declareServers(flags *pflag.FlagSet, without string) {
 	flags.StringSliceVar(&s.servers, "nats", nil, "NATS servers of a cluster of crawlers, such as nats://a:4222,nats://b:4222"+without)
 	flags.StringVar(&s.name, "cluster", "freshet", "name of the cluster on the servers of --nats")
 	flags.StringVar(&s.creds, "nats-creds", "", "file with the credentials for --nats")
-	flags.StringVar(&s.ca, "nats-ca", "", "PEM file with the certificate authority of the --nats servers; empty: the authorities that the system trusts")
+	flags.StringVar(&s.ca, "nats-ca", "", "PEM file with the certificate authority of the --nats servers and their https monitoring addresses; empty: the authorities that the system trusts")
 	flags.StringVar(&s.cert, "nats-cert", "", "PEM file with a certificate for --nats servers that ask for one")
 	flags.StringVar(&s.key, "nats-key", "", "PEM file with the key of --nats-cert")
 }
@@ -111,15 +111,11 @@ func (s *clusterSettings) connect(more ...nats.Option) (*nats.Conn, error) {
 	if s.creds != "" {
 		options = append(options, nats.UserCredentials(s.creds))
 	}
-	if s.ca != "" {
-		options = append(options, nats.RootCAs(s.ca))
+	secrets, err := s.tls()
+	if err != nil {
+		return nil, err
 	}
-	if (s.cert == "") != (s.key == "") {
-		return nil, command.Usage(errors.New("--nats-cert and --nats-key need each other: give both"))
-	}
-	if s.cert != "" {
-		options = append(options, nats.ClientCert(s.cert, s.key))
-	}
+	options = append(options, secrets...)
 	for _, one := range s.servers {
 		if !strings.Contains(one, "://") {
 			one = "nats://" + one
@@ -135,6 +131,21 @@ func (s *clusterSettings) connect(more ...nats.Option) (*nats.Conn, error) {
 	return conn, nil
 }
 
+// tls returns the authority and the certificate for connections to the servers.
+func (s *clusterSettings) tls() ([]nats.Option, error) {
+	if (s.cert == "") != (s.key == "") {
+		return nil, command.Usage(errors.New("--nats-cert and --nats-key need each other: give both"))
+	}
+	var options []nats.Option
+	if s.ca != "" {
+		options = append(options, nats.RootCAs(s.ca))
+	}
+	if s.cert != "" {
+		options = append(options, nats.ClientCert(s.cert, s.key))
+	}
+	return options, nil
+}
+
 // remedy says what to do about an error of connect.
 func remedy(err error) string {
 	var unknown x509.UnknownAuthorityError
@@ -147,7 +158,7 @@ func remedy(err error) string {
 	case errors.As(err, &unknown):
 		return "give the authority that has signed the server's certificate with --nats-ca"
 	case errors.As(err, &name):
-		return "use a name in --nats that the server's certificate has"
+		return "use a name of the server that its certificate has"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "renew the server's certificate, or set this machine's clock"
 	case says("tls: certificate required"), says("tls: bad certificate"), says("after tls handshake"):
@@ -312,31 +323,6 @@ func (s *clusterSettings) openSnapshots(data string) (*cluster.Snapshots, error)
 	return &cluster.Snapshots{
 		Store: kept, Every: time.Duration(s.snapshotEvery), FS: vfs.Default, File: filepath.Join(data, "partition.snapshot"),
 	}, nil
-}
-
-// checkSync returns an error if a server does not sync what it acknowledges, or if no server answers. A cluster works
-// while some of its servers are down, so it only warns of these.
-func (s *clusterSettings) checkSync(ctx context.Context, logger *slog.Logger) error {
-	var silent error
-	answered := len(s.monitors) == 0
-	for _, monitor := range s.monitors {
-		within, cancel := context.WithTimeout(ctx, tryTime)
-		err := jetstream.CheckSync(within, monitor)
-		cancel()
-		switch {
-		case errors.Is(err, jetstream.ErrSilent):
-			logger.Warn("not checked whether a NATS server syncs what it acknowledges: it does not answer", "error", err)
-			silent = errors.Join(silent, err)
-		case err != nil:
-			return fmt.Errorf("--nats-monitor: %w", err)
-		default:
-			answered = true
-		}
-	}
-	if !answered {
-		return fmt.Errorf("--nats-monitor: no server answers: %w", silent)
-	}
-	return nil
 }
 
 // part joins a node to the cluster of a connection.

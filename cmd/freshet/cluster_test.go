@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -89,16 +90,22 @@ func encrypted(t *testing.T) (config *tls.Config, ca string) {
 	return &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS12}, ca
 }
 
-// TestClusterByCertificate holds that a node shows a certificate to a server that asks for one. Without it, the error
-// says what to give.
-func TestClusterByCertificate(t *testing.T) {
-	config, ca := encrypted(t)
+// mutual is encrypted for a server that asks for a certificate. The authority's own will do, with the key.
+func mutual(t *testing.T) (config *tls.Config, ca, key string) {
+	t.Helper()
+	config, ca = encrypted(t)
 	config.ClientAuth = tls.RequireAnyClientCert
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(config.Certificates[0].PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := written(t, "key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+	return config, ca, written(t, "key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+}
+
+// TestClusterByCertificate holds that a node shows a certificate to a server that asks for one. Without it, the error
+// says what to give.
+func TestClusterByCertificate(t *testing.T) {
+	config, ca, key := mutual(t)
 	servers := []string{broker.Start(t, server.Options{TLS: true, TLSTimeout: 5, TLSConfig: config}).Addr().String()}
 	if err := connects(t, clusterSettings{servers: servers, ca: ca, cert: ca, key: key}); err != nil {
 		t.Error(err)
@@ -130,16 +137,51 @@ func TestMonitorOfALostServer(t *testing.T) {
 	}
 	const lost = "http://127.0.0.1:1"
 	good, bad := monitored(true), monitored(false)
+	bare := "http://" + broker.Start(t, server.Options{HTTPHost: "127.0.0.1", HTTPPort: -1}).MonitorAddr().String()
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
 	for _, c := range []struct {
 		monitors []string
 		says     string // "": the node starts
 	}{
 		{nil, ""}, {[]string{lost, good}, ""}, {[]string{lost}, "no server answers"}, {[]string{lost, good, bad}, "sync_interval: always"},
+		{[]string{good + "/"}, ""}, {[]string{bare}, "give it a jetstream section"}, {[]string{other.URL}, "not as the monitoring"}, {[]string{lost}, "http_port"},
 	} {
 		s := clusterSettings{monitors: c.monitors}
 		err := s.checkSync(t.Context(), slog.New(slog.DiscardHandler))
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %q", c.monitors, err, c.says)
+		}
+	}
+}
+
+// TestMonitorOverTLS holds that a monitoring address with https is asked with the authority and the certificate of the
+// servers. Without them, the error says what to give.
+func TestMonitorOverTLS(t *testing.T) {
+	config, ca, key := mutual(t)
+	s := broker.Start(t, server.Options{JetStream: true, SyncAlways: true, TLS: true, TLSTimeout: 5, TLSConfig: config, HTTPHost: "127.0.0.1", HTTPSPort: -1})
+	direct := "https://" + s.MonitorAddr().String() // NATS asks for no certificate there, unlike a proxy
+	proxy := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"server_name": "behind", "jetstream": {"config": {"sync_always": true}}}`)
+	}))
+	proxy.TLS = config.Clone()
+	proxy.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	proxy.StartTLS()
+	defer proxy.Close()
+	for _, c := range []struct {
+		monitor, ca, cert, key string
+		says                   string // "": the node starts
+	}{
+		{monitor: direct, ca: ca},
+		{monitor: proxy.URL, ca: ca, cert: ca, key: key},
+		{monitor: direct, says: "with --nats-ca"},
+		{monitor: proxy.URL, ca: ca, says: "--nats-cert and --nats-key"},
+		{monitor: strings.Replace(direct, "127.0.0.1", "localhost", 1), ca: ca, says: "its certificate has"},
+		{monitor: direct, ca: ca + "2", says: "the right file"},
+	} {
+		err := (&clusterSettings{monitors: []string{c.monitor}, ca: c.ca, cert: c.cert, key: c.key}).checkSync(t.Context(), slog.New(slog.DiscardHandler))
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
