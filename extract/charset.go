@@ -24,10 +24,7 @@ const prescanned = 1024
 // windows-1252 (or Latin-1) in a meta element, but all its non-ASCII text is valid UTF-8. Then decode assumes a mistake
 // and reads UTF-8.
 func decode(contentType string, body []byte, opt *Options) (text []byte, name string) {
-	enc, name, certain := declared(contentType, body)
-	if name == "windows-1252" && !certain && readsAsUTF8(body) {
-		name = "utf-8"
-	}
+	enc, name := charsetOf(contentType, body)
 	switch {
 	case name == "utf-8":
 		if utf8.Valid(body) {
@@ -40,6 +37,15 @@ func decode(contentType string, body []byte, opt *Options) (text []byte, name st
 	in := transform.NewReader(bytes.NewReader(body), enc.NewDecoder())
 	text, _, _ = readAll(in, int64(len(body))+int64(len(body))/8, opt.MaxDocument, opt.Room) // what was read counts
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
+}
+
+// charsetOf returns the character set by the rules of decode. It may return any encoding for UTF-8.
+func charsetOf(contentType string, body []byte) (enc encoding.Encoding, name string) {
+	enc, name, certain := declared(contentType, body)
+	if name == "windows-1252" && !certain && readsAsUTF8(body) {
+		name = "utf-8"
+	}
+	return enc, name
 }
 
 // readsAsUTF8 reports whether a body is valid UTF-8, or text in it whose last character a limit has cut. A last byte
@@ -63,6 +69,31 @@ func UTF8(contentType string, document []byte, most int64) []byte {
 	opt := Options{MaxDocument: most}.orDefault()
 	text, _ := decode(contentType, document, &opt)
 	return text
+}
+
+// ReadsAlike reports whether a body gives the same links and text under two Content-Type values.
+func ReadsAlike(one, other string, body []byte) bool {
+	if one == other {
+		return true
+	}
+	kind, a, b := KindOf(one, body), MediaType(one), MediaType(other)
+	switch {
+	case kind != KindOf(other, body):
+		return false
+	case a != b: // beside these, only HTML has text
+		return kind != KindHTML && a != "text/plain" && b != "text/plain" && a != "application/pdf" && b != "application/pdf"
+	case kind != KindHTML && a != "text/plain":
+		return true
+	}
+	_, first := charsetOf(one, body)
+	_, second := charsetOf(other, body)
+	return first == second || plainASCII(first, body) && plainASCII(second, body)
+}
+
+// CharsetOf returns the WHATWG name of the character set that a Content-Type value names, or "".
+func CharsetOf(contentType string) string {
+	_, name := charset.Lookup(charsetParameter(contentType))
+	return name
 }
 
 // decodeXML is decode for XML, which is UTF-8 by default.

@@ -280,3 +280,36 @@ func TestParserForgetsThePageBefore(t *testing.T) {
 		t.Errorf("first page's links changed:\n%s", diff)
 	}
 }
+
+// TestReadsAlike reads bodies under two headers.
+func TestReadsAlike(t *testing.T) {
+	for _, c := range []struct {
+		one, other, body string
+		want             bool
+	}{
+		{"text/html", "text/html;charset=UTF-8", "<p>é", true},
+		{"text/html", "TEXT/HTML; charset=utf8", `<meta charset="utf-8"><p>é`, true},
+		{"text/html", "text/html; charset=utf-8", "<p>\xe9", false},
+		{"text/html; charset=utf-8", "text/html; charset=iso-8859-1", "<p>é", false},
+		{"text/html; charset=utf-8", "text/html; charset=iso-8859-1", "<p>e", true},
+		{"text/html; charset=utf-8", "text/html; charset=utf-16le", "<p>e", false},
+		{"text/html; charset=utf-8", "text/html; charset=iso-2022-jp", "<p>\x1b$BF|", false},
+		{"text/html; charset=iso-8859-1", "text/html; charset=windows-1252", "<p>é", true},
+		{"text/html; charset=utf-8", "text/html; charset=iso-8859-1", "\xef\xbb\xbf<p>é", true},
+		{"text/html", "text/plain", "<p>e", false},
+		{"text/html", "text/html; q=1", "<p>é", true},
+		{"", "text/html", "<!doctype html><p>e", false},
+		{"application/xhtml+xml", "text/html", "<p>e", false},
+		{"text/plain", "text/plain; charset=iso-8859-1", "é", false},
+		{"text/plain", "application/octet-stream", "e", false},
+		{"application/pdf", "application/pdf; charset=utf-8", "%PDF \xe9", true},
+		{"application/pdf", "application/octet-stream", "%PDF", false},
+		{"image/jpg", "image/jpeg; charset=utf-8", "\xff\xd8", true},
+		{"application/json", "application/json; charset=utf-8", `"é"`, true},
+		{"application/json", "text/xml", "<rss>", false},
+	} {
+		if got := ReadsAlike(c.one, c.other, []byte(c.body)); got != c.want || ReadsAlike(c.other, c.one, []byte(c.body)) != got {
+			t.Errorf("%q and %q, %q: %v, want %v", c.one, c.other, c.body, got, c.want)
+		}
+	}
+}

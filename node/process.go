@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -119,6 +120,7 @@ func (v *visit) letGo() {
 func (w *worker) learn(v *visit) *store.Fetched {
 	r := v.result
 	record := pageRecord(v)
+	var original *store.Version // that this answer confirms
 	switch r.Outcome {
 	case fetch.Unwanted:
 		record.Reason = store.ReasonType
@@ -139,10 +141,19 @@ func (w *worker) learn(v *visit) *store.Fetched {
 		record.TextDigest, record.TextVersion = store.TextDigest(content.Text), extract.TextVersion
 		w.signal(record, r.Header.Get("Content-Type"), body)
 		describe(record, content)
+		if record.Outcome == store.OutcomeStored && record.Truncated == "" && record.BodyDigest == v.process.Row.BodyDigest {
+			original = w.lastVersion(v)
+		}
+		if original != nil && !extract.ReadsAlike(original.ContentType, record.ContentType, body) {
+			record.Reread, original = true, nil
+		}
 		w.setLinks(v, record, outLinks(content.Links))
 		w.keep(heldLinks(v, record))
 	}
 	if record.Outcome == store.OutcomeNotModified && v.process.Row.Versions > 0 {
+		if original = w.lastVersion(v); original != nil {
+			record.Reread = otherCharset(original, record.ContentType)
+		}
 		header := w.parser.Extract(r.Header, nil, v.process.URL)
 		record.NoIndex, record.NoArchive = header.NoIndex, header.NoArchive
 		record.PageSignals = header.Signals.Narrow(v.process.Row.PageSignals)
@@ -155,9 +166,17 @@ func (w *worker) learn(v *visit) *store.Fetched {
 	}
 	stores := record.Outcome != store.OutcomeStored || v.process.Store.Has(record.ContentType)
 	if r.Status != 0 && !record.NoArchive && stores {
-		w.capture(v, record)
+		w.capture(v, record, original)
 	}
 	return record
+}
+
+// otherCharset reports whether the header of a 304 names another character set than the version was read with. A 304
+// with another media type names a default of the server.
+func otherCharset(v *store.Version, contentType string) bool {
+	name := extract.CharsetOf(contentType)
+	return name != "" && name != cmp.Or(v.Charset, extract.CharsetOf(v.ContentType)) &&
+		extract.MediaType(contentType) == extract.MediaType(v.ContentType)
 }
 
 const (
@@ -276,24 +295,20 @@ func outcomeOf(r *fetch.Result) store.Outcome {
 	return store.OutcomeFailed
 }
 
-// capture makes the WARC records of an exchange: the request, the response (or a revisit if the stored copy has the
-// same body), and metadata.
-func (w *worker) capture(v *visit, record *store.Fetched) {
+// capture makes the WARC records of an exchange: the request, the response (or a revisit if the answer confirms a
+// stored version, its original), and metadata.
+func (w *worker) capture(v *visit, record *store.Fetched, original *store.Version) {
 	r := v.result
 	response := w.response(v, record.BodyDigest)
 	switch {
-	case record.Outcome == store.OutcomeNotModified && v.process.Row.Versions > 0:
-		if original, ok := w.lastVersion(v); ok {
-			original.Revisit(response, warc.ProfileNotModified, v.process.URL)
-			record.Revisit = true
-		}
-	case record.Outcome == store.OutcomeStored && record.Truncated == "" &&
-		v.process.Row.Versions > 0 && record.BodyDigest == v.process.Row.BodyDigest:
-		if original, ok := w.lastVersion(v); ok {
-			response.Block = r.ResponseBytes[r.Interim:r.HeaderLen]
-			original.Revisit(response, warc.ProfileIdentical, v.process.URL)
-			record.Revisit = true
-		}
+	case original == nil:
+	case record.Outcome == store.OutcomeNotModified:
+		original.Revisit(response, warc.ProfileNotModified, v.process.URL)
+		record.Revisit = true
+	default:
+		response.Block = r.ResponseBytes[r.Interim:r.HeaderLen]
+		original.Revisit(response, warc.ProfileIdentical, v.process.URL)
+		record.Revisit = true
 	}
 	metadata := []warc.Field{
 		{Name: "hopsFromSeed", Value: strconv.Itoa(int(v.process.Row.Depth))},
@@ -337,11 +352,14 @@ func (n *Node) response(v *visit, body warc.Digest) *warc.Record {
 	return response
 }
 
-// lastVersion returns the last stored version of the page. ok is false if its capture is not kept.
-func (n *Node) lastVersion(v *visit) (original store.Version, ok bool) {
+// lastVersion returns the last version of the page, nil if it has none or its capture is not kept.
+func (n *Node) lastVersion(v *visit) *store.Version {
 	at := v.process.Page
-	original, err := n.store.Version(at.Partition, at.Fingerprint, v.process.Row.Versions)
-	return original, err == nil && !original.Capture.IsZero()
+	last, err := n.store.Version(at.Partition, at.Fingerprint, v.process.Row.Versions)
+	if v.process.Row.Versions == 0 || err != nil || last.Capture.IsZero() {
+		return nil
+	}
+	return &last
 }
 
 // seal compresses an exchange's records: request, response, metadata.

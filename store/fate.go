@@ -81,7 +81,7 @@ func (st *state) decide(row *pageRow, n uint64, r *Fetched) {
 func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	v.Complete = true
 	first := row.Versions == 0
-	sameBytes := !first && row.BodyDigest == r.BodyDigest
+	sameBytes := !first && row.BodyDigest == r.BodyDigest && !r.Reread
 	v.Changed = first || !sameBytes && !sameText(&row.Page, r)
 	regained := row.NoArchive && !r.NoArchive && !r.Capture.IsZero() && !r.Revisit
 	v.Noise = !v.Changed && (!sameBytes || regained)
@@ -122,13 +122,14 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 }
 
 // unchanged applies an answer 304. What its header forbids beyond the last complete answer holds at once, and the next
-// visit goes without validators. What it allows waits for a complete answer, because a 304 may lack fields.
+// visit goes without validators. What it allows waits for a complete answer, because a 304 may lack fields. So does
+// another character set.
 func (st *state) unchanged(row *pageRow, n uint64, r *Fetched) {
 	signals, withdrawn := row.PageSignals, r.NoArchive && !row.NoArchive
 	if r.PageSignals != "" {
 		signals = r.PageSignals
 	}
-	if withdrawn || signals != row.PageSignals {
+	if withdrawn || signals != row.PageSignals || r.Reread {
 		row.ETag, row.LastModified = "", ""
 	}
 	row.NoIndex, row.NoArchive = row.NoIndex || r.NoIndex, row.NoArchive || r.NoArchive

@@ -20,8 +20,14 @@ func TestFates(t *testing.T) {
 		"a":       func(f *store.Fetched) { f.BodyDigest, f.TextDigest = store.BodyDigest{1}, store.TextDigest{1} },
 		"a-noise": func(f *store.Fetched) { f.BodyDigest, f.TextDigest = store.BodyDigest{2}, store.TextDigest{1} },
 		"b":       func(f *store.Fetched) { f.BodyDigest, f.TextDigest = store.BodyDigest{3}, store.TextDigest{3} },
-		"image":   func(f *store.Fetched) { f.BodyDigest = store.BodyDigest{4} },
-		"image2":  func(f *store.Fetched) { f.BodyDigest = store.BodyDigest{5} },
+		"a-reread": func(f *store.Fetched) {
+			f.BodyDigest, f.TextDigest, f.Reread = store.BodyDigest{1}, store.TextDigest{7}, true
+		},
+		"a-reread-same": func(f *store.Fetched) {
+			f.BodyDigest, f.TextDigest, f.Reread = store.BodyDigest{1}, store.TextDigest{1}, true
+		},
+		"image":  func(f *store.Fetched) { f.BodyDigest = store.BodyDigest{4} },
+		"image2": func(f *store.Fetched) { f.BodyDigest = store.BodyDigest{5} },
 		"noarchive": func(f *store.Fetched) {
 			f.BodyDigest, f.TextDigest, f.NoArchive = store.BodyDigest{1}, store.TextDigest{1}, true
 		},
@@ -60,6 +66,8 @@ func TestFates(t *testing.T) {
 		{"the same bytes are a visit only", "a a", "live/1/new@1 live/1/new@1"},
 		{"other bytes with the same text are noise", "a a-noise", "live/1/new@1 live/2/new@1"},
 		{"other text is a change", "a b", "live/1/new@1 live/2/changed@2"},
+		{"the same bytes, read as other text, are a change", "a a-reread", "live/1/new@1 live/2/changed@2"},
+		{"the same bytes, read as the same text, are noise", "a a-reread-same", "live/1/new@1 live/2/new@1"},
 		{"without text the bytes tell", "image image2 image2", "live/1/new@1 live/2/changed@2 live/2/changed@2"},
 		{"text that comes to be is a change", "image a", "live/1/new@1 live/2/changed@2"},
 		{"not modified", "a 304", "live/1/new@1 live/1/new@1"},

@@ -159,6 +159,9 @@ type Fetched struct {
 	RetryAt int64           `cbor:"31,keyasint,omitempty"` // 0: the page leaves the queues
 	Gate    *Gate           `cbor:"32,keyasint,omitempty"` // the host's politeness after this fetch; nil: as it was
 	Charset string          `cbor:"33,keyasint,omitempty"`
+	// Reread means that the header says to read the page's bytes in another way than before, such as in another
+	// character set. Equal bytes then count as different. After a 304 the next visit asks for the whole page.
+	Reread bool `cbor:"43,keyasint,omitempty"`
 	// the source that claimed a change of the page, as refresh.Source; 0: none
 	Claimed uint8 `cbor:"36,keyasint,omitempty"`
 	// Unconditional means that the request did not carry the validators of the page's copy, though it has some: to
