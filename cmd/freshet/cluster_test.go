@@ -186,6 +186,41 @@ func TestMonitorOverTLS(t *testing.T) {
 	}
 }
 
+// TestDeployedServers holds that NATS accepts its settings in deploy/cluster, and that a node with the settings of
+// compose.tls.yaml connects to a server with those of nats.tls.conf, and one without a certificate does not.
+func TestDeployedServers(t *testing.T) {
+	dir := t.TempDir()
+	ca, key := filepath.Join(dir, "nats.pem"), filepath.Join(dir, "nats.key")
+	certificate(t, ca, key) // its own authority
+	t.Setenv("NATS_NAME", "nats-1")
+	started := func(name string) *server.Server {
+		text := strings.NewReplacer("/etc/nats-tls/ca.pem", ca, "/etc/nats-tls", dir, "store_dir: /data", "store_dir: "+t.TempDir(), "port: 8222", "port: -1").Replace(fileOf(t, "deploy", "cluster", name))
+		o, err := server.ProcessConfigFile(written(t, name, []byte(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Port, o.HTTPHost, o.Cluster, o.Routes = server.RANDOM_PORT, "127.0.0.1", server.ClusterOpts{}, nil // alone
+		return broker.Start(t, *o)
+	}
+	check := func(s *server.Server, scheme string, node clusterSettings) error {
+		node.servers, node.monitors = []string{s.Addr().String()}, []string{scheme + s.MonitorAddr().String()}
+		if err := connects(t, node); err != nil {
+			return err
+		}
+		return node.checkSync(t.Context(), slog.New(slog.DiscardHandler))
+	}
+	plain, secret := started("nats.conf"), started("nats.tls.conf")
+	if err := check(plain, "http://", clusterSettings{}); err != nil {
+		t.Error(err)
+	}
+	if err := check(secret, "https://", clusterSettings{ca: ca, cert: ca, key: key}); err != nil {
+		t.Error(err)
+	}
+	if err := check(secret, "https://", clusterSettings{ca: ca}); err == nil {
+		t.Error("a node without a certificate is taken")
+	}
+}
+
 // TestServerThatHangs holds that a node leaves a server that does not answer any more, though the connection is open,
 // before its lease ends.
 func TestServerThatHangs(t *testing.T) {

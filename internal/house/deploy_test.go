@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,12 +19,17 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
+// secrets are the values of the chart that name secrets.
+var secrets = []string{"natsCredsSecret", "natsCASecret", "natsCertSecret", "s3Secret", "s3CASecret"}
+
 // TestDeploy holds that the files of deploy are YAML, and the chart after rendering. The variables that they set are
 // settings.
 func TestDeploy(t *testing.T) {
 	settings := string(read(t, "docs/settings.md"))
-	texts := map[string][]byte{"deploy/helm/templates/nodes.yaml": rendered(t)}
-	for _, name := range []string{"deploy/compose.yaml", "deploy/cluster/compose.yaml", "deploy/helm/Chart.yaml", "deploy/helm/values.yaml"} {
+	texts := map[string][]byte{
+		"deploy/helm/templates/nodes.yaml": rendered(t, secrets...), "deploy/helm/templates/nodes.yaml without secrets": rendered(t),
+	}
+	for _, name := range []string{"deploy/compose.yaml", "deploy/cluster/compose.yaml", "deploy/cluster/compose.tls.yaml", "deploy/helm/Chart.yaml", "deploy/helm/values.yaml"} {
 		texts[name] = read(t, name)
 	}
 	variable := regexp.MustCompile(`FRESHET_([A-Z_]+)`)
@@ -60,14 +67,123 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// rendered returns the chart's template as Helm renders it, with all that values.yaml can ask for.
-func rendered(t *testing.T) []byte {
+// TestDeploySecrets holds that the chart mounts the secrets that the values name, and no others. A variable that names
+// a file names one below a mounted path.
+func TestDeploySecrets(t *testing.T) {
+	for n := range len(secrets) + 1 {
+		names := secrets[:n]
+		c := containerOf(t, rendered(t, names...))
+		var mounted, given []string
+		for _, m := range c.VolumeMounts {
+			if m.ReadOnly {
+				mounted = append(mounted, m.MountPath)
+			}
+		}
+		for _, name := range names {
+			given = append(given, "the-"+name)
+		}
+		if got := c.secrets(); !slices.Equal(got, given) {
+			t.Errorf("%v: secrets %v, want %v", names, got, given)
+		}
+		used := map[string]bool{}
+		for _, v := range c.Env {
+			if !strings.HasPrefix(v.Value, "/") {
+				continue
+			}
+			used[path.Dir(v.Value)] = true
+			if !slices.Contains(mounted, path.Dir(v.Value)) {
+				t.Errorf("%v: %s is %s, which is not mounted: %v", names, v.Name, v.Value, mounted)
+			}
+		}
+		if len(used) != len(mounted) {
+			t.Errorf("%v: no variable names a file in one of %v", names, mounted)
+		}
+	}
+}
+
+// container is what a pod of the chart has of secrets.
+type container struct {
+	Env []struct {
+		Name  string `yaml:"name"`
+		Value string `yaml:"value"`
+	} `yaml:"env"`
+	EnvFrom []struct {
+		SecretRef struct {
+			Name string `yaml:"name"`
+		} `yaml:"secretRef"`
+	} `yaml:"envFrom"`
+	VolumeMounts []struct {
+		Name      string `yaml:"name"`
+		MountPath string `yaml:"mountPath"`
+		ReadOnly  bool   `yaml:"readOnly"`
+	} `yaml:"volumeMounts"`
+	volumes map[string]string // the secret of each volume
+}
+
+// secrets returns the mounted secrets and those whose variables are set, in the order of the list of that name.
+func (c container) secrets() (all []string) {
+	has := map[string]bool{}
+	for _, m := range c.VolumeMounts {
+		has[c.volumes[m.Name]] = true
+	}
+	for _, from := range c.EnvFrom {
+		has[from.SecretRef.Name] = true
+	}
+	for _, name := range secrets {
+		if has["the-"+name] {
+			all = append(all, "the-"+name)
+		}
+	}
+	return all
+}
+
+// containerOf returns the container of a rendered chart.
+func containerOf(t *testing.T, text []byte) container {
+	t.Helper()
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var document struct {
+			Kind string `yaml:"kind"`
+			Spec struct {
+				Template struct {
+					Spec struct {
+						Containers []container `yaml:"containers"`
+						Volumes    []struct {
+							Name   string `yaml:"name"`
+							Secret struct {
+								SecretName string `yaml:"secretName"`
+							} `yaml:"secret"`
+						} `yaml:"volumes"`
+					} `yaml:"spec"`
+				} `yaml:"template"`
+			} `yaml:"spec"`
+		}
+		if err := d.Decode(&document); err != nil {
+			t.Fatal(err)
+		}
+		if document.Kind != "StatefulSet" {
+			continue
+		}
+		pod := document.Spec.Template.Spec
+		c := pod.Containers[0]
+		c.volumes = map[string]string{}
+		for _, v := range pod.Volumes {
+			c.volumes[v.Name] = v.Secret.SecretName
+		}
+		return c
+	}
+}
+
+// rendered returns the chart's template as Helm renders it, with the values of that name set to "the-NAME".
+func rendered(t *testing.T, names ...string) []byte {
 	t.Helper()
 	var values map[string]any
 	if err := yaml.Unmarshal(read(t, "deploy/helm/values.yaml"), &values); err != nil {
 		t.Fatal(err)
 	}
-	values["natsCredsSecret"], values["storageClass"], values["seeds"] = "secret", "fast", []string{"https://example.org/"}
+	values["storageClass"], values["seeds"] = "fast", []string{"https://example.org/"}
+	for _, name := range names {
+		values[name] = "the-" + name
+	}
 	functions := template.FuncMap{
 		"quote": func(v any) string { return strconv.Quote(fmt.Sprint(v)) },
 		"toJson": func(v any) (string, error) {
