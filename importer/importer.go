@@ -4,11 +4,9 @@ package importer
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"math"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -32,6 +30,10 @@ type Importer struct {
 	Visits  int            // visits imported
 	Pages   int            // sightings imported as new pages
 	Skipped map[string]int // what was not imported, by reason
+	Missing []string       // URLs of captures that skipped revisits refer to: the first few
+
+	late      []late // revisits that wait
+	lateBytes int
 }
 
 // New returns an Importer into the store.
@@ -79,8 +81,9 @@ func dated(at time.Time) bool {
 	return at.After(time.Unix(0, 0)) && at.Before(time.Unix(0, math.MaxInt64))
 }
 
-// WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits of stored
-// captures. The next crawl follows their links. An error names the file and the offset of the record.
+// WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits. A revisit of
+// a capture that is not stored yet waits for Late. The next crawl follows their links. An error names the file and the
+// offset of the record.
 func (i *Importer) WARC(in io.Reader, name string) error {
 	r := warc.NewReader(in, name)
 	for {
@@ -99,38 +102,62 @@ func (i *Importer) WARC(in io.Reader, name string) error {
 		default:
 			continue
 		}
-		if err := i.capture(r, record); err != nil {
+		if err := i.capture(r, record, name); err != nil {
 			return &warc.Error{File: name, Offset: r.Offset(), Err: err}
 		}
 	}
 }
 
-// capture imports a record from its header on. It reads the block from r.
-func (i *Importer) capture(r *warc.Reader, record *warc.Record) error {
-	fetched, kept, err := i.seen(r, record)
-	if err != nil || fetched == nil {
+// An answer is what a record says of a visit.
+type answer struct {
+	record  *warc.Record
+	message *warc.Message
+	visit   *store.Fetched
+	kept    *warc.Record // to be stored
+}
+
+// capture imports a record from its header on. It reads the block from r, whose file has that name.
+func (i *Importer) capture(r *warc.Reader, record *warc.Record, name string) error {
+	a, err := i.read(r, record)
+	if err != nil || a == nil {
 		return err
 	}
-	f := store.Fetch{Record: fetched}
-	if !fetched.NoArchive {
-		kept.Seal()
-		member, err := i.encoder.AppendMember(nil, kept)
+	if record.Type != warc.Revisit {
+		err = i.learn(a)
+	} else if found, failed := i.revisit(a); failed != nil {
+		err = failed
+	} else if !found {
+		i.wait(late{name, a})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return i.take(a)
+}
+
+// take adds a complete answer to the batch.
+func (i *Importer) take(a *answer) error {
+	f := store.Fetch{Record: a.visit}
+	if !a.visit.NoArchive {
+		a.kept.Seal()
+		member, err := i.encoder.AppendMember(nil, a.kept)
 		if err != nil {
 			return err
 		}
-		f.Members, f.ID = [][]byte{member}, kept.ID
+		f.Members, f.ID = [][]byte{member}, a.kept.ID
 	}
-	i.batch.visit(f, fetched.URL)
+	i.batch.visit(f, a.visit.URL)
 	return nil
 }
 
-// seen returns the visit of a record, and the record to store for it. Both are nil if the record is skipped.
-func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *warc.Record, error) {
-	skip := func(why string) (*store.Fetched, *warc.Record, error) {
+// read returns the answer of a record, without what its body says. It is nil if the record is skipped.
+func (i *Importer) read(r *warc.Reader, record *warc.Record) (*answer, error) {
+	skip := func(why string) (*answer, error) {
 		i.Skipped[why]++
-		return nil, nil, nil
+		return nil, nil
 	}
-	record.TargetURI = strings.TrimSuffix(strings.TrimPrefix(record.TargetURI, "<"), ">") // wget encloses the URL in <>
+	record.TargetURI = bare(record.TargetURI)
 	u, err := weburl.Parse(record.TargetURI)
 	switch {
 	case err != nil:
@@ -141,14 +168,17 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 		return skip("no date")
 	}
 	if err := i.before(u); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if record.Block, err = io.ReadAll(r); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	message, err := warc.ParseResponse(record.Block)
 	if err != nil {
 		return skip("no HTTP answer")
+	}
+	if record.Type == warc.Revisit {
+		record.Truncated = "" // wget says that the body is cut, because it is left out
 	}
 	fetched := &store.Fetched{URL: u, At: record.Date.UnixNano(), End: record.Date.UnixNano(),
 		Outcome: store.OutcomeOf(message.Status), Status: message.Status, Truncated: string(record.Truncated), ContentType: message.Header.Get("Content-Type"),
@@ -157,18 +187,12 @@ func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, *w
 	// Readers compare a capture's URL with that of its page.
 	kept := &warc.Record{Type: warc.Response, ID: record.ID, Date: record.Date, TargetURI: u.String(),
 		Address: record.Address, Truncated: record.Truncated, ContentType: warc.TypeResponse, Block: record.Block}
-	if record.Type == warc.Revisit {
-		if !i.revisited(fetched, kept, record, message.Header) {
-			return nil, nil, nil
-		}
-	} else {
-		i.learn(fetched, kept, message)
-	}
-	return fetched, kept, nil
+	return &answer{record, message, fetched, kept}, nil
 }
 
 // learn fills in a visit from the header and body of the answer.
-func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Message) {
+func (i *Importer) learn(a *answer) error {
+	f, kept, message := a.visit, a.kept, a.message
 	payload, err := message.Payload()
 	if err != nil && f.Truncated == "" {
 		f.Truncated, f.Reason = string(warc.TruncatedDisconnect), err.Error()
@@ -187,7 +211,7 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 	case message.Status/100 == http.StatusOK/100:
 		body, cut, err := fetch.Decode(message.Header, payload, maxBody)
 		if err != nil && decodedBefore(message.Header, payload) {
-			kept.Block = renameEncoding(kept.Block, message)
+			kept.Block = append(renamed(kept.Block[:len(kept.Block)-len(message.Body)], contentEncoding), message.Body...)
 			body, cut, err = fetch.Decode(nil, payload, maxBody)
 		}
 		if (cut || err != nil) && f.Truncated == "" {
@@ -202,7 +226,13 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 			links[n] = store.NewOutLink(link.URL, link.Rel, link.NoFollow, link.LastMod)
 		}
 		f.Links = store.EncodeLinks(links)
+		_, last, err := i.last(f.URL)
+		if err != nil {
+			return err
+		}
+		f.Reread = last != nil && last.BodyDigest == f.BodyDigest && !extract.ReadsAlike(last.ContentType, f.ContentType, body)
 	}
+	return nil
 }
 
 // decodedBefore reports whether a body that the header calls compressed with gzip is not. Some archives store decoded
@@ -210,54 +240,4 @@ func (i *Importer) learn(f *store.Fetched, kept *warc.Record, message *warc.Mess
 func decodedBefore(header http.Header, payload []byte) bool {
 	coding := strings.ToLower(strings.TrimSpace(header.Get("Content-Encoding")))
 	return (coding == "gzip" || coding == "x-gzip") && !bytes.HasPrefix(payload, []byte("\x1f\x8b"))
-}
-
-var contentEncoding = regexp.MustCompile(`(?im)^content-encoding[ \t]*:`)
-
-// renameEncoding returns the block of a message whose body was decoded, with the name that Common Crawl gives the
-// header field in this case. So readers of the capture do not decode it again.
-func renameEncoding(block []byte, message *warc.Message) []byte {
-	header := block[:len(block)-len(message.Body)]
-	return append(contentEncoding.ReplaceAll(header, []byte("X-Crawler-Content-Encoding:")), message.Body...)
-}
-
-// revisited fills in a visit from a revisit record. It returns false, and counts the record as skipped, if the page's
-// last version is not the one that the record refers to.
-func (i *Importer) revisited(f *store.Fetched, kept, record *warc.Record, header http.Header) bool {
-	row, fp, err := i.store.PageOf(f.URL)
-	var original store.Version
-	if err == nil && row.Versions > 0 {
-		original, err = i.store.Version(i.store.Home(f.URL.Site()), fp, row.Versions)
-	}
-	if err != nil || original.Capture.IsZero() || !refersTo(record, f.URL, &original) {
-		i.Skipped["revisit of what is not stored"]++
-		return false
-	}
-	profile := warc.ProfileNotModified
-	if record.Profile != warc.ProfileNotModified {
-		profile = warc.ProfileIdentical
-		if end := bytes.Index(kept.Block, []byte("\r\n\r\n")); end >= 0 {
-			kept.Block = kept.Block[:end+4]
-		}
-	} else {
-		f.Outcome = store.OutcomeNotModified
-	}
-	f.BodyDigest, f.TextDigest, f.TextVersion, f.Size = row.BodyDigest, row.TextDigest, row.TextVersion, row.Size
-	f.NoFollow, f.Charset, f.Canonical = row.NoFollow, original.Charset, row.Canonical
-	said := i.parser.Extract(header, nil, f.URL)
-	f.NoIndex, f.NoArchive = row.NoIndex || said.NoIndex, said.NoArchive
-	f.PageSignals = cmp.Or(said.Signals.Narrow(row.PageSignals), row.PageSignals)
-	f.Revisit = true
-	original.Revisit(kept, profile, f.URL)
-	return true
-}
-
-// refersTo reports whether a revisit record refers to a version of a page: by its digest or, because other programs use
-// other digests, by its URL and time.
-func refersTo(record *warc.Record, u weburl.URL, v *store.Version) bool {
-	if record.Profile == warc.ProfileNotModified || record.PayloadDigest == v.BodyDigest {
-		return true
-	}
-	target, err := weburl.Parse(record.RefersToURI)
-	return err == nil && target == u && record.RefersToDate.UnixNano() == v.At
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -255,4 +256,101 @@ func TestRevisits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// An archived record is one of a WARC file that a test writes. Its body is that of a response.
+type archived struct {
+	kind, url, date, extra, header, body string
+}
+
+// warcOf returns a WARC file of records.
+func warcOf(records ...archived) *strings.Reader {
+	var file strings.Builder
+	for _, r := range records {
+		block := "HTTP/1.1 200 OK\r\nContent-Type: " + cmp.Or(r.header, "text/html") + "\r\n\r\n" + r.body
+		fmt.Fprintf(&file, "WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: 2026-01-%sT00:00:00Z\r\nWARC-Target-URI: http://%s\r\n%s"+
+			"Content-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", r.kind, r.date, r.url, r.extra, len(block), block)
+	}
+	return strings.NewReader(file.String())
+}
+
+// TestRevisitsOfOthers imports archives in which crawlers have replaced a body that they had seen before, at any URL,
+// by a revisit record. Each page has the body all the same.
+func TestRevisitsOfOthers(t *testing.T) {
+	const body = `<p>caf` + "\u00e9" + `<a href="/next">next</a>`
+	digest := "WARC-Payload-Digest: " + warc.DigestOf([]byte(body)).String() + "\r\n"
+	id := func(field string) string { return field + ": <urn:uuid:00000000-0000-4000-8000-000000000001>\r\n" }
+	original := archived{"response", "a.test/", "01", id("WARC-Record-ID"), "", body}
+	revisit := func(at, date, extra, header string) archived {
+		return archived{"revisit", at, date, "WARC-Profile: " + warc.ProfileIdentical + "\r\n" + extra, header, ""}
+	}
+	toA := "WARC-Refers-To-Target-URI: http://a.test/\r\n"
+	atTime := toA + "WARC-Refers-To-Date: 2026-01-01T00:00:00Z\r\n"
+	otherDigest := "WARC-Payload-Digest: sha256:00\r\n"
+	for name, test := range map[string]struct {
+		files [][]archived
+		want  string // visits and versions of b.test, and what is skipped
+	}{
+		"by digest":               {[][]archived{{original, revisit("b.test/", "02", toA+digest, "")}}, "1 visits, 1 versions"},
+		"by time":                 {[][]archived{{original, revisit("b.test/", "02", atTime+otherDigest, "")}}, "1 visits, 1 versions"},
+		"by identity":             {[][]archived{{original, revisit("b.test/", "02", toA+id("WARC-Refers-To"), "")}}, "1 visits, 1 versions"},
+		"named in brackets":       {[][]archived{{original, revisit("b.test/", "02", "WARC-Refers-To-Target-URI: <http://a.test/>\r\n"+digest, "")}}, "1 visits, 1 versions"},
+		"called cut":              {[][]archived{{original, revisit("b.test/", "02", toA+digest+"WARC-Truncated: length\r\n", "")}}, "1 visits, 1 versions"},
+		"with a coding":           {[][]archived{{original, revisit("b.test/", "02", toA+digest, "text/html\r\ntransfer-encoding: chunked")}}, "1 visits, 1 versions"},
+		"twice":                   {[][]archived{{original, revisit("b.test/", "02", toA+digest, ""), revisit("b.test/", "03", atTime+otherDigest, "")}}, "2 visits, 1 versions"},
+		"in another charset":      {[][]archived{{original, revisit("b.test/", "02", toA+digest, "text/html; charset=utf-8"), revisit("b.test/", "03", toA+digest, "text/html; charset=iso-8859-1")}}, "2 visits, 2 versions"},
+		"whole, another charset":  {[][]archived{{original, revisit("b.test/", "02", toA+digest, ""), {"response", "b.test/", "03", "", "text/html; charset=iso-8859-1", body}}}, "2 visits, 2 versions"},
+		"of a file before":        {[][]archived{{original}, {revisit("b.test/", "02", toA+digest, "")}}, "1 visits, 1 versions"},
+		"of a file behind":        {[][]archived{{revisit("b.test/", "02", toA+digest, "")}, {original}}, "1 visits, 1 versions"},
+		"of a version before":     {[][]archived{{original, {"response", "a.test/", "02", "", "", "<p>tea"}, revisit("b.test/", "03", toA+digest, "")}}, "1 visits, 1 versions"},
+		"of the page long before": {[][]archived{{{"response", "b.test/", "01", "", "", body}, {"response", "b.test/", "02", "", "", "<p>tea"}, revisit("b.test/", "03", digest, "")}}, "3 visits, 3 versions"},
+		"of nothing":              {[][]archived{{revisit("b.test/", "02", toA+digest, "")}}, "0 visits, 0 versions, 1 skipped: http://a.test/"},
+		"of other content":        {[][]archived{{{"response", "a.test/", "01", "", "", "<p>tea"}, revisit("b.test/", "02", toA+digest, "")}}, "0 visits, 0 versions, 1 skipped: http://a.test/"},
+	} {
+		s := open(t, vfs.NewMem())
+		i := New(s)
+		var err error
+		for n, records := range test.files {
+			err = errors.Join(err, i.WARC(warcOf(records...), fmt.Sprint(n)), i.Flush())
+		}
+		for n := range test.files {
+			_, late := i.Late(fmt.Sprint(n))
+			err = errors.Join(err, late)
+		}
+		u := parsed(t, "http://b.test/")
+		page, fp, missing := s.PageOf(u)
+		if err != nil || missing != nil && !errors.Is(missing, store.ErrNotFound) {
+			t.Fatal(name, err, missing)
+		}
+		got := fmt.Sprintf("%d visits, %d versions", page.Visits, page.Versions)
+		if n := i.Skipped[noOriginal]; n > 0 {
+			got += fmt.Sprintf(", %d skipped: %s", n, strings.Join(i.Missing, " "))
+		}
+		if got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+		if page.Versions > 0 {
+			v, err := s.Version(s.Home(u.Site()), fp, page.Versions)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			captured, err := s.VersionBody(u, &v)
+			links, failed := s.OutLinks(s.Home(u.Site()), fp)
+			if err := errors.Join(err, failed); err != nil || string(captured.Payload) != body || len(links) != 1 || v.ContentType != captured.Header.Get("Content-Type") {
+				t.Errorf("%s: the version is %+v with the capture %+v, and has %d links: %v", name, v, captured, len(links), err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func parsed(t *testing.T, raw string) weburl.URL {
+	t.Helper()
+	u, err := weburl.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }

@@ -80,14 +80,14 @@ func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		missing, err := i.missing(record, known)
+		unread, err := i.unread(record, known)
 		if err != nil {
 			return err
 		}
-		if !missing {
+		if !unread {
 			continue
 		}
-		fetched, _, err := i.seen(r, record)
+		fetched, err := i.seen(r, record)
 		if err != nil {
 			return err
 		}
@@ -113,9 +113,26 @@ func (i *Importer) rereadFile(ctx context.Context, fs vfs.FS, path string, known
 	}
 }
 
-// missing reports whether a record is of a visit that the page's row lacks. With known, a page without a row lacks
+// seen returns the visit of a record, nil if the record is skipped.
+func (i *Importer) seen(r *warc.Reader, record *warc.Record) (*store.Fetched, error) {
+	a, err := i.read(r, record)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	if record.Type != warc.Revisit {
+		return a.visit, i.learn(a)
+	}
+	row, last, err := i.last(a.visit.URL)
+	if err != nil || last == nil || !refersTo(record, a.visit.URL, last) {
+		return nil, err
+	}
+	i.confirm(a, &row, last)
+	return a.visit, nil
+}
+
+// unread reports whether a record is of a visit that the page's row lacks. With known, a page without a row lacks
 // nothing.
-func (i *Importer) missing(record *warc.Record, known bool) (bool, error) {
+func (i *Importer) unread(record *warc.Record, known bool) (bool, error) {
 	if record.Type != warc.Response && record.Type != warc.Revisit {
 		return false, nil
 	}

@@ -71,15 +71,19 @@ func importCommand() *cobra.Command {
 		defer progress.stop()
 		i := importing{importer.New(s), s, progress, account}
 		var faults []error
-		for _, file := range inOrderOfTime(args) {
+		files := inOrderOfTime(args)
+		for _, file := range files {
 			if err := i.file(file, cmd.InOrStdin()); err != nil {
 				faults = append(faults, err)
 				if !errors.Is(err, warc.ErrCorrupt) {
-					break
+					return errors.Join(append(faults, i.Flush(), s.Close())...)
 				}
 			}
 		}
-		return errors.Join(append(faults, i.Flush(), s.Close())...)
+		for _, file := range files {
+			faults = append(faults, i.rest(file))
+		}
+		return errors.Join(append(faults, s.Close())...)
 	}
 	return cmd
 }
@@ -148,6 +152,7 @@ type imported struct {
 	Visits    int            `json:"visits"`
 	Queued    int            `json:"pages_queued"`
 	Skipped   map[string]int `json:"skipped"` // by reason
+	Missing   []string       `json:"missing,omitempty"`
 }
 
 // file imports a file of any form, or in for "-". Of a damaged WARC file it imports what comes before the damage; the
@@ -161,7 +166,7 @@ func (i importing) file(name string, in io.Reader) error {
 		defer f.Close()
 		in = f
 	} else {
-		name = "standard input"
+		name = standardInput
 	}
 	i.progress.say("reading %s", name)
 	source := bufio.NewReaderSize(i.progress.counted(in), 1<<20)
@@ -176,20 +181,44 @@ func (i importing) file(name string, in io.Reader) error {
 	if err := i.Flush(); err != nil || fault != nil && !errors.Is(fault, warc.ErrCorrupt) {
 		return errors.Join(fault, err)
 	}
-	words := fmt.Sprintf("%s: %s imported, %s queued", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))
-	for _, reason := range slices.Sorted(maps.Keys(i.Skipped)) {
-		words += fmt.Sprintf("\n%s: %d skipped: %s", name, i.Skipped[reason], reason)
-	}
-	if err := i.account.give(i.progress.progress, "", imported{name, nil, i.Visits, i.Pages, i.Skipped}, words); err != nil {
+	if err := i.tell(name); err != nil {
 		return err
 	}
-	i.Visits, i.Pages = 0, 0
-	clear(i.Skipped)
 	if fault != nil {
 		return fmt.Errorf("%s is damaged: what comes before the damage is imported: %w", name, fault)
 	}
 	return nil
 }
+
+// rest imports what waited in a file for the others.
+func (i importing) rest(name string) error {
+	if name == "-" {
+		name = standardInput
+	}
+	if waited, err := i.Late(name); err != nil || !waited {
+		return err
+	}
+	return i.tell(name)
+}
+
+// tell gives an account of what was imported since the last one.
+func (i importing) tell(name string) error {
+	words := fmt.Sprintf("%s: %s imported, %s queued", name, units.Plural(int64(i.Visits), "visit"), units.Plural(int64(i.Pages), "page"))
+	for _, reason := range slices.Sorted(maps.Keys(i.Skipped)) {
+		words += fmt.Sprintf("\n%s: %d skipped: %s", name, i.Skipped[reason], reason)
+	}
+	if len(i.Missing) > 0 {
+		words += fmt.Sprintf("\n%s: import it with the files that have the captures of %s", name, strings.Join(i.Missing, ", "))
+	}
+	if err := i.account.give(i.progress.progress, "", imported{name, nil, i.Visits, i.Pages, i.Skipped, i.Missing}, words); err != nil {
+		return err
+	}
+	i.Visits, i.Pages, i.Missing = 0, 0, nil
+	clear(i.Skipped)
+	return nil
+}
+
+const standardInput = "standard input"
 
 // unzipped returns the content of a file, which may be compressed with gzip.
 func unzipped(source *bufio.Reader) (*bufio.Reader, error) {
