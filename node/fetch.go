@@ -56,6 +56,7 @@ func (n *Node) fetch(v *visit, leave <-chan bool) {
 		result = &fetch.Result{URL: request.URL, Started: started, Ended: now}
 		n.crashed(result, crash)
 	}
+	n.silence.ended(site.Host(), result)
 	ended := crawl.Ended{Turn: v.fetch.Turn, Started: started, At: now}
 	switch {
 	case result.Outcome == fetch.Canceled:

@@ -27,6 +27,7 @@ type Node struct {
 	inFlight *inFlight
 	fleet    *fleetGate
 	tally    *tally
+	silence  *silence
 	keeper   keeper
 
 	plan   plan
@@ -88,6 +89,7 @@ func Open(opt Options) (*Node, error) {
 		quit:    make(chan struct{}),
 		failed:  make(chan struct{}),
 	}
+	n.silence = newSilence(n.opt.Clock, n.opt.Logger)
 	if err := n.divide(); err != nil {
 		return nil, err
 	}
@@ -350,6 +352,7 @@ func (n *Node) tick() {
 	n.shareBudget()
 	n.sendAgain()
 	n.watchDisk()
+	n.silence.look()
 	n.log.flush()
 }
 
