@@ -13,8 +13,9 @@ import (
 type Order interface{ isOrder() }
 
 type (
-	// Add adds seeds. Reply.Refused has the seeds that the rules or a guard refuse. Known pages become seeds too, and
-	// are not fetched again for that. Reply.Count is the number of seeds that were not known.
+	// Add adds seeds. Reply.Refused has the seeds that the rules or a guard refuse, and those taken down ("purged").
+	// Known pages become seeds too, and are not fetched again for that. Reply.Count is the number of seeds that were
+	// not known.
 	Add struct{ Seeds []weburl.URL }
 
 	// PauseAll stops or resumes all requests.

@@ -88,12 +88,16 @@ func (s *Shard) add(seeds []weburl.URL, reply replier) error {
 				told.Refused[u.String()] = Elsewhere
 				continue
 			}
-			_, _, err := s.rows.PageOf(u)
+			row, _, err := s.rows.PageOf(u)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				told.Refused[u.String()] = s.whyRefused(u)
+				if told.Refused[u.String()], err = s.whyRefused(u); err != nil {
+					return err
+				}
 			case err != nil:
 				return fmt.Errorf("crawl: add %s: %w", u, err)
+			case row.State == store.StatePurged:
+				told.Refused[u.String()] = takenDown
 			case absent:
 				told.Count++ // pages found in the meantime are not part of the order
 			}
@@ -102,12 +106,22 @@ func (s *Shard) add(seeds []weburl.URL, reply replier) error {
 	})
 }
 
-// whyRefused returns why a seed did not become a page.
-func (s *Shard) whyRefused(u weburl.URL) string {
+// takenDown is the reason for which an order refuses a page that was purged, or whose site was.
+const takenDown = "purged"
+
+// whyRefused returns why a URL of an order did not become a page.
+func (s *Shard) whyRefused(u weburl.URL) (reason string, err error) {
 	if reason, is := s.settings.Rules.URLs.Refuse(u); is {
-		return reason.String()
+		return reason.String(), nil
 	}
-	return "guard"
+	site, err := s.rows.Site(u.Site())
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return "", fmt.Errorf("crawl: site %s: %w", u.Site(), err)
+	case site.Purged:
+		return takenDown, nil
+	}
+	return "guard", nil
 }
 
 // addSeeds offers seeds to the seen test, waits for its verdicts, and makes seeds of the pages that were already known.
@@ -430,8 +444,9 @@ func (s *Shard) pingSome(p pinged, reply replier) error {
 		for _, link := range unknown {
 			_, _, err := s.rows.PageOf(link.URL)
 			if errors.Is(err, store.ErrNotFound) {
-				p.refused[link.URL.String()] = "guard"
-			} else if err != nil {
+				p.refused[link.URL.String()], err = s.whyRefused(link.URL)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -449,7 +464,7 @@ func (s *Shard) pingable(u weburl.URL, row store.Page, unknown bool) (refused st
 	} else {
 		switch {
 		case row.State == store.StatePurged:
-			return "purged", false
+			return takenDown, false
 		case !row.Visited:
 			return "", false
 		case row.Versions > 0 && !s.rules.of(u.Site()).Refresh.Has(row.ContentType):

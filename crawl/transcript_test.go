@@ -31,7 +31,8 @@ import (
 //	run DURATION                time passes: prints the events
 //	count DURATION              time passes: prints how many requests each site gets
 //	stop, kill                  the crawl ends in order, or is cut off
-//	add, ping, recrawl URL...; recrawl-site, pause, resume SITE; pause, resume; block, unblock HOST; purge URL
+//	add, ping, recrawl URL...; recrawl-site, pause, resume SITE; pause, resume; block, unblock HOST; purge URL;
+//	purge-site SITE
 //	reload                      the crawl takes up the settings
 //	part REQUESTS SHARE         the shard's part of the crawl's budget, and the share of it for new pages
 //	rows                        prints the pages
@@ -155,6 +156,8 @@ func (w *world) orderOf(name string, args []string) Order {
 		return Unblock{args[0]}
 	case "purge":
 		return Purge{store.Target{URL: urls[0]}}
+	case "purge-site":
+		return Purge{store.Target{Site: urls[0].Site()}}
 	case "reload":
 		return Reload{w.settings}
 	}

@@ -77,6 +77,9 @@ func (w *watch) shared(f *Fault) {
 			own++
 		}
 	}
+	if opened := w.opens[len(w.opens)-1]; c.Policy == "plan" && f.At+f.For < opened+c.Interval {
+		return // the first plan of a new crawl knows few pages, and spends the budget on none that came later
+	}
 	spent := float64(before) / longTrouble.Hours()
 	if len(others) == 0 || spent < 0.8*float64(c.Budget)/c.Interval.Hours() {
 		return
