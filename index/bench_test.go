@@ -62,8 +62,11 @@ func fill(b *testing.B, x *Index, at, pages int) {
 		for range min(pagesAtOnce, pages-at) {
 			w := newWords(uint64(at))
 			site := fmt.Sprintf("http://h%d.test", at%1000)
-			page := &entry{w.text(300), w.text(6), site, "en", time.Unix(int64(at), 0).UTC()}
-			if err := batch.Index(fmt.Sprintf("%s/%d", site, at), page); err != nil {
+			page, err := x.document(fmt.Sprintf("%s/%d", site, at), entry{w.text(300), w.text(6), site, "en", time.Unix(int64(at), 0).UTC()})
+			if err == nil {
+				err = batch.IndexAdvanced(page)
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 			at++

@@ -9,6 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/analysis/analyzer/custom"
+	"github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/registry"
+
 	"freshet/clock"
 	"freshet/internal/crawled"
 	"freshet/store"
@@ -59,6 +66,50 @@ func TestCrash(t *testing.T) {
 	w.Visit(crawled.URL(0, 2))
 	if err := x.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "crash: elsewhere") {
 		t.Errorf("Run returned %v", err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fragile is a tokenizer that panics at the text of one page.
+type fragile struct{}
+
+func (fragile) Tokenize(text []byte) analysis.TokenStream {
+	if bytes.Contains(text, []byte("page 1")) {
+		panic("a word of 2^60 letters")
+	}
+	return unicode.NewUnicodeTokenizer().Tokenize(text)
+}
+
+// TestCrashInWords holds that a page whose text makes Bleve panic, while it parts the text into words, is left out too.
+func TestCrashInWords(t *testing.T) {
+	err := registry.RegisterTokenizer("fragile", func(map[string]any, *registry.Cache) (analysis.Tokenizer, error) { return fragile{}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := bleve.NewIndexMapping()
+	if err := fields.AddCustomAnalyzer("fragile", map[string]any{"type": custom.Name, "tokenizer": "fragile"}); err != nil {
+		t.Fatal(err)
+	}
+	fields.DefaultAnalyzer = "fragile"
+	dir := filepath.Join(t.TempDir(), "index")
+	made, err := bleve.NewUsing(dir, fields, scorch.Name, scorch.Name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := crawled.New(t, 1, 3)
+	var log bytes.Buffer
+	o := Options{Dir: dir, Store: w.Store(), Bell: &w.Bell, Clock: clock.Real(), Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	x := &Index{o: o, bleve: made}
+	if err := x.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if pages, err := made.DocCount(); err != nil || pages != 2 {
+		t.Errorf("%d pages (%v), want the two others", pages, err)
+	}
+	if said := log.String(); !strings.Contains(said, "url="+crawled.URL(0, 1)) || !strings.Contains(said, "2^60 letters") {
+		t.Errorf("the log says %q", said)
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
 	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
 	"github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
+	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/mapping"
 
@@ -226,7 +227,7 @@ func (x *Index) CatchUp(ctx context.Context) error { return x.keep(ctx, false) }
 func (x *Index) keep(ctx context.Context, on bool) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("index: crash: %v\n%s", cause, debug.Stack())
+			err = crash(cause)
 		}
 	}()
 	texts := stored.NewReader(x.o.Store, text.Limits{})
@@ -333,10 +334,10 @@ func (x *Index) take(ctx context.Context, texts reader, entries []feed.Entry, re
 			}
 			batch.Delete(id)
 		default:
-			if err := batch.Index(id, page); err != nil {
+			if err := batch.IndexAdvanced(page); err != nil {
 				return fmt.Errorf("index: %s: %w", id, err)
 			}
-			bytes += len(page.Text)
+			bytes += int(page.NumPlainTextBytes())
 		}
 		if bytes > bytesAtOnce {
 			if err := x.bleve.Batch(batch); err != nil {
@@ -362,16 +363,21 @@ func (x *Index) take(ctx context.Context, texts reader, entries []feed.Entry, re
 // errUnwanted means that a page must not be in the index.
 var errUnwanted = errors.New("index: the page must not be indexed")
 
-// errCrash means that a page made its reader panic.
+// errCrash means that a page made its reader or the index panic.
 var errCrash = errors.New("index: crash")
 
-// page returns the index entry of a page: its last version.
-func (x *Index) page(ctx context.Context, texts reader, e feed.Entry) (_ *entry, err error) {
+// crash returns the error for a panic. Call it while the panic is handled: it has the stack.
+func crash(cause any) error {
+	return fmt.Errorf("%w: %.200s\n%s", errCrash, fmt.Sprint(cause), debug.Stack())
+}
+
+// page returns the document of a page: its last version.
+func (x *Index) page(ctx context.Context, texts reader, e feed.Entry) (_ *document.Document, err error) {
 	defer func() {
 		if cause := recover(); store.Fatal(cause) != nil {
 			panic(cause) // it is not the page's fault
 		} else if cause != nil {
-			err = fmt.Errorf("%w: %.200s\n%s", errCrash, fmt.Sprint(cause), debug.Stack())
+			err = crash(cause)
 		}
 	}()
 	row, err := x.o.Store.Page(e.Partition, e.Fingerprint)
@@ -389,8 +395,28 @@ func (x *Index) page(ctx context.Context, texts reader, e feed.Entry) (_ *entry,
 	if err != nil {
 		return nil, err
 	}
-	return &entry{cut(said.Text, longestText), said.Title, string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()}, nil
+	return x.document(e.URL.String(), entry{cut(said.Text, longestText), said.Title, string(row.URL.Site()), said.Language, time.Unix(0, row.LastChanged).UTC()})
 }
+
+// document returns a page's document with its fields parted into words. Bleve would part them in goroutines of its own,
+// where a panic ends the process.
+func (x *Index) document(id string, said entry) (*document.Document, error) {
+	page := document.NewDocument(id)
+	if err := x.bleve.Mapping().MapDocument(page, said); err != nil {
+		return nil, err
+	}
+	for i, field := range page.Fields {
+		field.Analyze()
+		page.Fields[i] = parted{field}
+	}
+	return page, nil
+}
+
+// parted is a field that has its words.
+type parted struct{ document.Field }
+
+// Analyze implements document.Field.
+func (parted) Analyze() {}
 
 // wanted reports whether a page may be found.
 func wanted(row *store.Page) bool {
