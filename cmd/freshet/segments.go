@@ -68,8 +68,12 @@ func segmentsOf(data, address string, o segments.Options) (*segments.Segments, e
 	return segments.New(o), nil
 }
 
-// withSegments completes the options by which a directory is opened where no crawl runs in it.
+// withSegments completes the options by which a directory is opened where no crawl runs in it. Its own output it leaves
+// as it is.
 func withSegments(data string, o store.Options) (_ store.Options, err error) {
+	if o.Segments != nil {
+		return o, nil
+	}
 	o.Segments, err = segmentsOf(data, "", segments.Options{CacheBytes: -1, Clock: clock.Real(), Logger: o.Logger})
 	return o, err
 }

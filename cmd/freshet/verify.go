@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
@@ -20,14 +21,16 @@ import (
 	"freshet/node/cluster"
 	"freshet/store"
 	"freshet/store/repair"
+	"freshet/store/segments"
 )
 
 func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Check everything that is stored, and repair it", Args: command.NoArgs,
-		Long: "Reads every WARC file and every version completely, and checks that rows, queues, counts and records agree. It\n" +
-			"prints one line per problem, and the exit code is 1 if there is one. With --repair it first repairs what it can, and\n" +
-			"prints one line for everything it did. What can no longer be used is moved to the folder aside/ of the data directory.",
+		Long: "Reads every WARC file, also in an object store, and every version completely, and checks that rows, queues, counts and\n" +
+			"records agree. It prints one line per problem, and the exit code is 1 if there is one. With --repair it first repairs\n" +
+			"what it can, and prints one line for everything it did. What can no longer be used is moved to the folder aside/ of the\n" +
+			"data directory.",
 		Example: "  freshet verify --data archive\n  freshet verify --data archive --repair",
 	}
 	data, name := directoryFlags(cmd)
@@ -48,19 +51,28 @@ func verifyCommand() *cobra.Command {
 		problems, repairs := 0, 0
 		if *mends {
 			progress.say("repairing %s", *data)
-			if err := repairCrawl(cmd.Context(), *data, *name, func(p store.Problem) {
+			if err := repairCrawl(cmd.Context(), *data, *name, progress, func(p store.Problem) {
 				repairs++
 				tell(p, true)
 			}); err != nil {
 				return err
 			}
+			progress.say("checking %s", *data)
 		}
-		files := &checkedFiles{FS: vfs.Default, progress: progress, data: *data}
-		s, err := openToRepair(cmd.Context(), *data, store.Options{Crawl: *name, FS: files})
+		if err := checkDirectory(*data); err != nil {
+			return err
+		}
+		options, err := withSegments(*data, store.Options{Crawl: *name})
 		if err != nil {
 			return err
 		}
-		if err := files.begin(s); err != nil {
+		files := progress.files("checking", *data, options.Segments)
+		options.FS = files
+		s, err := openToRepair(cmd.Context(), *data, options)
+		if err != nil {
+			return err
+		}
+		if err := files.expect(s); err != nil {
 			return errors.Join(err, s.Close())
 		}
 		err = repair.Verify(cmd.Context(), s, func(p store.Problem) {
@@ -98,39 +110,81 @@ type found struct {
 	Repaired bool   `json:"repaired"`
 }
 
-// checkedFiles is a file system that shows how much of a directory's WARC files is checked. They are first read from
-// start to end, and then each capture by its place.
+// checkedFiles is a file system that shows how much of a directory's WARC files is read: from start to end, or each
+// capture by its place. It counts a file in an object store as read when it is opened.
 type checkedFiles struct {
 	vfs.FS
-	progress       *working
-	data           string
-	captures, most atomic.Int64 // captures opened, of about how many
+	progress *working
+	doing    string // what is done with them
+	data     string
+	segments *segments.Segments // nil: no file is moved
+	most     int64              // captures, about; 0: not known
+
+	mu       sync.Mutex
+	whole    bool  // files are read from start to end
+	captures int64 // opened since then
 }
 
-// begin begins the check of a store whose file system this is.
-func (f *checkedFiles) begin(s *store.Store) error {
+// files returns the file system for work in a directory.
+func (w *working) files(doing, data string, moved *segments.Segments) *checkedFiles {
+	return &checkedFiles{FS: vfs.Default, progress: w, doing: doing, data: data, segments: moved}
+}
+
+// expect sets how many captures are read.
+func (f *checkedFiles) expect(s *store.Store) error {
 	total, err := s.Total()
-	if err != nil {
-		return err
-	}
-	f.most.Store(total.Visits + total.Versions - total.Pruned)
-	f.progress.say("checking the files of %s", f.data)
-	f.progress.toRead.Store(store.SizeOf(f.FS, filepath.Join(f.data, "warc")))
-	return nil
+	f.most = total.Visits + total.Versions - total.Pruned
+	return err
 }
 
 // Open implements vfs.FS.
 func (f *checkedFiles) Open(name string, how ...vfs.OpenOption) (vfs.File, error) {
 	file, err := f.FS.Open(name, how...)
-	switch {
-	case err != nil || filepath.Base(filepath.Dir(name)) != "warc":
-	case slices.Contains(how, vfs.OpenOption(vfs.SequentialReadsOption)):
-		return checkedFile{file, f.progress.counted(file)}, nil
-	case f.most.Load() > 0:
-		n := f.captures.Add(1)
-		f.progress.say("checking the captures of %s: %s of about %s", f.data, units.Count(n), units.Count(max(n, f.most.Load())))
+	there := err == nil
+	var moved segments.Segment
+	if f.segments != nil && errors.Is(err, fs.ErrNotExist) {
+		moved, there = f.segments.Moved(filepath.Base(name))
 	}
-	return file, err
+	if !there || filepath.Base(filepath.Dir(name)) != "warc" {
+		return file, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(how, vfs.OpenOption(vfs.SequentialReadsOption)) {
+		f.capture()
+		return file, err
+	}
+	f.file()
+	f.progress.read.Add(moved.Bytes)
+	if err != nil {
+		return file, err
+	}
+	return checkedFile{file, f.progress.counted(file)}, nil
+}
+
+// file shows that files are read, the first time or again.
+func (f *checkedFiles) file() {
+	if f.whole && f.progress.read.Load() < f.progress.toRead.Load() {
+		return
+	}
+	f.whole, f.captures = true, 0
+	all := store.SizeOf(f.FS, filepath.Join(f.data, "warc"))
+	if f.segments != nil {
+		all += f.segments.Status().MovedBytes
+	}
+	f.progress.say("%s the files of %s", f.doing, f.data)
+	f.progress.toRead.Store(all)
+}
+
+// capture shows that one more capture is read.
+func (f *checkedFiles) capture() {
+	f.whole = false
+	f.captures++
+	about := ""
+	if f.most > 0 {
+		about = " of about " + units.Count(max(f.captures, f.most))
+	}
+	f.progress.say("%s the captures of %s: %s%s", f.doing, f.data, units.Count(f.captures), about)
 }
 
 // Unwrap implements vfs.FS.
@@ -153,8 +207,8 @@ func openToRepair(ctx context.Context, data string, o store.Options) (*store.Sto
 	})
 }
 
-// repairCrawl repairs a crawl and reports what it did.
-func repairCrawl(ctx context.Context, data, name string, say func(store.Problem)) error {
+// repairCrawl repairs a crawl, shows how far it is, and reports what it did.
+func repairCrawl(ctx context.Context, data, name string, progress *working, say func(store.Problem)) error {
 	if !isDirectory(data) {
 		return checkDirectory(data)
 	}
@@ -163,6 +217,7 @@ func repairCrawl(ctx context.Context, data, name string, say func(store.Problem)
 	if err != nil {
 		return err
 	}
+	options.FS = progress.files("repairing", data, options.Segments)
 	_, err = patiently(ctx, data, func() (struct{}, error) {
 		return struct{}{}, importer.Repair(ctx, data, options, say)
 	})
