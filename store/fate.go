@@ -83,7 +83,8 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	first := row.Versions == 0
 	sameBytes := !first && row.BodyDigest == r.BodyDigest && !r.Reread
 	v.Changed = first || !sameBytes && !sameText(&row.Page, r)
-	regained := row.NoArchive && !r.NoArchive && !r.Capture.IsZero() && !r.Revisit
+	listed := sameBytes && row.Size == 0 && r.Size > 0 // until now only a list told of it
+	regained := (row.NoArchive || listed) && !r.NoArchive && !r.Capture.IsZero() && !r.Revisit
 	v.Noise = !v.Changed && (!sameBytes || regained)
 	withdrawn := !first && r.NoArchive && !row.NoArchive
 	if !first {
@@ -93,7 +94,7 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	if v.Changed || v.Noise {
 		st.addVersion(row, r, v.Noise)
 	}
-	if !sameBytes || row.NoFollow != r.NoFollow {
+	if !sameBytes || listed || row.NoFollow != r.NoFollow {
 		st.setLinks(row, r)
 	}
 	if v.Changed {
@@ -103,7 +104,7 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 	row.BodyDigest, row.TextDigest, row.TextVersion = r.BodyDigest, r.TextDigest, r.TextVersion
 	row.ETag, row.LastModified = r.ETag, r.LastModified
 	row.NoIndex, row.NoArchive, row.NoFollow = r.NoIndex, r.NoArchive, r.NoFollow
-	signalled := row.signals(r.SiteSignals, r.PageSignals)
+	told := row.signals(r.SiteSignals, r.PageSignals) || listed
 
 	switch {
 	case withdrawn:
@@ -117,7 +118,7 @@ func (st *state) complete(row *pageRow, n uint64, r *Fetched, v *Visit) {
 		st.live(row)
 		st.log(row, n, ChangeChanged, r.At)
 	default:
-		st.back(row, n, r.At, signalled)
+		st.back(row, n, r.At, told)
 	}
 }
 
@@ -173,16 +174,17 @@ func (st *state) live(row *pageRow) {
 	st.setState(row, StateLive)
 }
 
-// back handles an answer that equals the page's last version. It is a change only if the page had gone, or if the
-// signals about its use differ. A page that was withdrawn for a reason other than noarchive is live again.
-func (st *state) back(row *pageRow, n uint64, at int64, signalled bool) {
+// back handles an answer that equals the page's last version. It is a change only if the page had gone, or if there is
+// something else to tell: a body for the first time, or other signals about its use. A page that was withdrawn for a
+// reason other than noarchive is live again.
+func (st *state) back(row *pageRow, n uint64, at int64, told bool) {
 	was := row.State
 	if row.withheld() {
 		st.steady(row)
 		return
 	}
 	st.live(row)
-	if was != StateLive || signalled {
+	if was != StateLive || told {
 		st.log(row, n, ChangeChanged, at)
 	}
 }

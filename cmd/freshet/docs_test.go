@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"freshet/cmd/freshet/command"
 )
 
 func fileOf(t *testing.T, path ...string) string {
@@ -182,6 +185,21 @@ func TestDeploy(t *testing.T) {
 		}
 		if err := cmd.ParseFlags(rest); err != nil {
 			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// TestUnit holds that systemd starts a crawl again after a fault only: not after a signal, not after wrong settings,
+// and not after a limit, because --max-pages counts from each start.
+func TestUnit(t *testing.T) {
+	text := fileOf(t, "deploy", "freshet.service")
+	for _, line := range []string{
+		"Restart=on-failure",
+		fmt.Sprintf("SuccessExitStatus=%d", command.ExitInterrupted),
+		fmt.Sprintf("RestartPreventExitStatus=%d %d", command.ExitUsage, command.ExitLimit),
+	} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("there is no line %s", line)
 		}
 	}
 }
