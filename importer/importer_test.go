@@ -354,3 +354,32 @@ func parsed(t *testing.T, raw string) weburl.URL {
 	}
 	return u
 }
+
+// TestListedAndUnchanged imports a page from a list, and then an answer with the body that the list says. The page has
+// not changed, but now it has a body and links, and consumers are told.
+func TestListedAndUnchanged(t *testing.T) {
+	const body = `<p>text<a href="/next">next</a>`
+	u := parsed(t, "http://site.test/")
+	s := open(t, vfs.NewMem())
+	i := New(s)
+	listed := Sighting{URL: u, At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Status: 200, ContentType: "text/html", Digest: warc.DigestOf([]byte(body))}
+	if err := errors.Join(i.Sight(listed), i.WARC(warcOf(archived{"response", "site.test/", "02", "", "", body}), ""), i.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	home := s.Home(u.Site())
+	page, fp, err1 := s.PageOf(u)
+	visits, err2 := s.Visits(home, fp)
+	v, err3 := s.Version(home, fp, page.Versions)
+	captured, err4 := s.VersionBody(u, &v)
+	links, err5 := s.OutLinks(home, fp)
+	changes, err6 := s.Changes(home, 0, 9)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
+		t.Fatal(err)
+	}
+	if len(visits) != 2 || visits[1].Changed || string(captured.Payload) != body || len(links) != 1 || len(changes) != 1 || changes[0].Kind != store.ChangeChanged {
+		t.Errorf("visits %+v, body %q, links %v, changes %+v", visits, captured.Payload, links, changes)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

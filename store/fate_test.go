@@ -26,6 +26,10 @@ func TestFates(t *testing.T) {
 		"a-reread-same": func(f *store.Fetched) {
 			f.BodyDigest, f.TextDigest, f.Reread = store.BodyDigest{1}, store.TextDigest{1}, true
 		},
+		"listed": func(f *store.Fetched) { f.BodyDigest, f.Capture = store.BodyDigest{1}, store.Pointer{} },
+		"read": func(f *store.Fetched) {
+			f.BodyDigest, f.TextDigest, f.Size = store.BodyDigest{1}, store.TextDigest{1}, 5
+		},
 		"image":  func(f *store.Fetched) { f.BodyDigest = store.BodyDigest{4} },
 		"image2": func(f *store.Fetched) { f.BodyDigest = store.BodyDigest{5} },
 		"noarchive": func(f *store.Fetched) {
@@ -68,6 +72,7 @@ func TestFates(t *testing.T) {
 		{"other text is a change", "a b", "live/1/new@1 live/2/changed@2"},
 		{"the same bytes, read as other text, are a change", "a a-reread", "live/1/new@1 live/2/changed@2"},
 		{"the same bytes, read as the same text, are noise", "a a-reread-same", "live/1/new@1 live/2/new@1"},
+		{"the body of a page that a list told of", "listed read read", "live/1/new@1 live/2/changed@2 live/2/changed@2"},
 		{"without text the bytes tell", "image image2 image2", "live/1/new@1 live/2/changed@2 live/2/changed@2"},
 		{"text that comes to be is a change", "image a", "live/1/new@1 live/2/changed@2"},
 		{"not modified", "a 304", "live/1/new@1 live/1/new@1"},
