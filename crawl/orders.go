@@ -97,7 +97,7 @@ func (s *Shard) add(seeds []weburl.URL, reply replier) error {
 			case err != nil:
 				return fmt.Errorf("crawl: add %s: %w", u, err)
 			case row.State == store.StatePurged:
-				told.Refused[u.String()] = takenDown
+				told.Refused[u.String()] = store.ReasonPurged
 			case absent:
 				told.Count++ // pages found in the meantime are not part of the order
 			}
@@ -105,9 +105,6 @@ func (s *Shard) add(seeds []weburl.URL, reply replier) error {
 		return reply(told)
 	})
 }
-
-// takenDown is the reason for which an order refuses a page that was purged, or whose site was.
-const takenDown = "purged"
 
 // whyRefused returns why a URL of an order did not become a page.
 func (s *Shard) whyRefused(u weburl.URL) (reason string, err error) {
@@ -119,7 +116,7 @@ func (s *Shard) whyRefused(u weburl.URL) (reason string, err error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return "", fmt.Errorf("crawl: site %s: %w", u.Site(), err)
 	case site.Purged:
-		return takenDown, nil
+		return store.ReasonPurged, nil
 	}
 	return "guard", nil
 }
@@ -464,7 +461,7 @@ func (s *Shard) pingable(u weburl.URL, row store.Page, unknown bool) (refused st
 	} else {
 		switch {
 		case row.State == store.StatePurged:
-			return takenDown, false
+			return store.ReasonPurged, false
 		case !row.Visited:
 			return "", false
 		case row.Versions > 0 && !s.rules.of(u.Site()).Refresh.Has(row.ContentType):

@@ -131,7 +131,7 @@ func (st *state) discover(p weburl.Partition, n uint64, i int, r *Discovered) {
 		return
 	}
 	if site := st.peekSite(p, d.URL.Site()); site.Purged {
-		st.site(p, d.URL.Site()).Refused = count(site.Refused, "purged", 1)
+		st.site(p, d.URL.Site()).Refused = count(site.Refused, ReasonPurged, 1)
 		return
 	}
 	st.create(row, Page{

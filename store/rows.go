@@ -72,10 +72,11 @@ func (p *Page) Requisite() bool { return p.Rel == weburl.RelEmbed && !p.Seed }
 // TruncatedLength is the value of Page.Truncated for an answer that is longer than the limit.
 const TruncatedLength = string(warc.TruncatedLength)
 
-// Values of Page.Reason that are tested for.
+// Reasons that more than one place gives or tests for.
 const (
 	ReasonType    = "content-type" // its content type is not wanted
 	ReasonCrashes = "crashes"      // set aside after repeated unclean stops
+	ReasonPurged  = "purged"       // taken down, or its site was
 )
 
 // State is the state of a page. The numbers are part of the format.

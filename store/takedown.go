@@ -33,7 +33,7 @@ func (st *state) purged(p weburl.Partition, n uint64, r *Purged) {
 	row.Page = Page{
 		URL: row.URL, State: row.State, Depth: row.Depth, Hops: row.Hops, Rel: row.Rel, Via: row.Via,
 		Seed: row.Seed, FirstSeen: row.FirstSeen, LastFetched: row.LastFetched,
-		Visited: row.Visited, LastChange: row.LastChange, Reason: "purged",
+		Visited: row.Visited, LastChange: row.LastChange, Reason: ReasonPurged,
 	}
 	st.change(row)
 	st.log(row, n, ChangePurged, r.At)

@@ -254,7 +254,7 @@ func addReasons(to map[string]int64, reasons []store.Reason) {
 func skipReason(row store.Page) string {
 	switch {
 	case row.State == store.StatePurged:
-		return "purged"
+		return store.ReasonPurged
 	case row.Strikes >= crawl.MaxStrikes:
 		return row.Reason
 	case row.Versions > 0 || row.Queue != store.NoQueue || row.State == store.StatePending || row.State == store.StateRedirect:

@@ -62,6 +62,9 @@ func (w *watch) shared(f *Fault) {
 	if c.Budget == 0 || f.For < longTrouble || f.At < 2*longTrouble || c.Hours != "" || w.disturbed(f) {
 		return
 	}
+	if opened := w.opens[len(w.opens)-1]; c.Policy == "plan" && f.At+f.For < opened+c.Interval {
+		return // the first plan of a new crawl knows few pages, and spends the budget on none that came later
+	}
 	site := w.t.c.Sites[f.Site].Name
 	before, during, own, others := 0, 0, 0, map[weburl.Site]bool{}
 	for _, r := range w.requests {
@@ -76,9 +79,6 @@ func (w *watch) shared(f *Fault) {
 		case r.at >= f.At:
 			own++
 		}
-	}
-	if opened := w.opens[len(w.opens)-1]; c.Policy == "plan" && f.At+f.For < opened+c.Interval {
-		return // the first plan of a new crawl knows few pages, and spends the budget on none that came later
 	}
 	spent := float64(before) / longTrouble.Hours()
 	if len(others) == 0 || spent < 0.8*float64(c.Budget)/c.Interval.Hours() {
