@@ -177,7 +177,7 @@ func Handler(o Options) http.Handler {
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
 	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed, nodes: o.Nodes,
-		shows: make(shows, maxShows), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
+		shows: make(shows, maxShows), tables: make(shows, 1), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	s.windows(mux)
 	mux.HandleFunc("GET "+healthPath, ok)
@@ -275,6 +275,7 @@ type server struct {
 	nodes      func() Nodes // nil: there is no cluster
 	key        viewKey
 	shows      shows
+	tables     shows         // of all sites
 	watchers   chan struct{} // the streams of panes
 }
 

@@ -31,8 +31,8 @@ func (p pane) still() bool { return p.path == "/search" }
 const (
 	maxWatchers = 16              // streams of panes at once
 	paneEvery   = 2 * time.Second // least time between two updates of a stream
-	paneRarely  = time.Minute     // at most
 	paneShare   = 200             // at most one part in this many of a stream's time is spent making a pane
+	paneSilence = time.Minute     // at most: then the stream says that it is still there, for proxies
 	paneLife    = time.Hour       // of a stream: a browser begins another
 )
 
@@ -86,7 +86,7 @@ func (p pane) name() string {
 // restAfter returns how long a stream rests after it took that long to make its pane, so that open windows do not
 // slow the crawl.
 func restAfter(took time.Duration) time.Duration {
-	return min(max(paneEvery, (paneShare-1)*took), paneRarely)
+	return max(paneEvery, (paneShare-1)*took)
 }
 
 // stream sends the main part of a pane whenever it has changed.
@@ -96,6 +96,12 @@ func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy must not buffer events
 	control := http.NewResponseController(w)
+	send := func(text string, content ...any) bool {
+		_ = control.SetWriteDeadline(clock.Real().Deadline(2 * paneSilence))
+		_, err := fmt.Fprintf(w, text, content...)
+		return err == nil && control.Flush() == nil
+	}
+	here := func() bool { return send(": still here\n\n") }
 	var last []byte
 	for end := clock.Real().Deadline(paneLife); clock.Real().Now().Before(end); {
 		begun := clock.Real().Now()
@@ -108,14 +114,22 @@ func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		pause := restAfter(clock.Real().Now().Sub(begun))
-		_ = control.SetWriteDeadline(clock.Real().Deadline(2 * paneRarely))
-		if !bytes.Equal(main.Bytes(), last) {
-			last = main.Bytes()
-			_, err = fmt.Fprintf(w, "data: %s\n\n", bytes.ReplaceAll(last, []byte("\n"), []byte("\ndata: ")))
+		open := false
+		if bytes.Equal(main.Bytes(), last) {
+			open = here()
 		} else {
-			_, err = fmt.Fprint(w, ": still here\n\n")
+			last = main.Bytes()
+			open = send("data: %s\n\n", bytes.ReplaceAll(last, []byte("\n"), []byte("\ndata: ")))
 		}
-		if err != nil || control.Flush() != nil || clock.Real().Sleep(r.Context(), pause) != nil {
+		for open && pause > 0 {
+			if clock.Real().Sleep(r.Context(), min(pause, paneSilence)) != nil {
+				return
+			}
+			if pause -= paneSilence; pause > 0 {
+				open = here()
+			}
+		}
+		if !open {
 			return
 		}
 	}

@@ -134,12 +134,25 @@ func (s *server) listSites(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	sites, err := s.reader.Sites(q)
+	sites, err := s.tableOf(r, q)
 	if err != nil {
 		fail(w, err)
 		return
 	}
 	writeJSON(w, sites)
+}
+
+// tableOf returns a part of the table of sites. A part that needs all sites of the store is made alone: requests for it
+// wait for each other, so that they take at most one processor from the crawl.
+func (s *server) tableOf(r *http.Request, q SiteQuery) (Sites, error) {
+	if q.Part != "" || q.Sort != SiteOrders[0] {
+		leave, err := s.tables.take(r.Context())
+		if err != nil {
+			return Sites{}, err
+		}
+		defer leave()
+	}
+	return s.reader.Sites(q)
 }
 
 // column is the head of a sortable column.
@@ -155,7 +168,7 @@ func (s *server) sites(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOrder, err)
 	}
-	table, err := s.reader.Sites(q)
+	table, err := s.tableOf(r, q)
 	if err != nil {
 		return nil, err
 	}

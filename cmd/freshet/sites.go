@@ -20,14 +20,15 @@ type sorted struct {
 	key  int64
 }
 
-// Sites implements dashboard.Reader. It reads the rows of all sites only if they are sorted by a number, and no more
-// names than it needs.
-func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) {
-	found, matching, err := r.matching(q)
-	if err != nil {
-		return table, err
-	}
-	slices.SortFunc(found, func(x, y sorted) int {
+// best holds the first sites of a table in its order, so that a request holds no more sites than it asks for.
+type best struct {
+	most  int // sites
+	found []sorted
+	order func(x, y sorted) int
+}
+
+func bestOf(q dashboard.SiteQuery) best {
+	return best{most: q.From + q.Limit, order: func(x, y sorted) int {
 		byName := strings.Compare(string(x.site), string(y.site))
 		switch {
 		case q.Backward && q.Sort == "site":
@@ -36,10 +37,33 @@ func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) 
 			return cmp.Or(cmp.Compare(y.key, x.key), byName)
 		}
 		return cmp.Or(cmp.Compare(x.key, y.key), byName)
-	})
+	}}
+}
+
+func (b *best) add(one sorted) {
+	if b.found = append(b.found, one); len(b.found) >= 2*max(b.most, mostSorted) {
+		b.cut()
+	}
+}
+
+// mostSorted is how many sites are held at least before they are sorted and cut.
+const mostSorted = 1000
+
+// cut leaves the first sites, in order.
+func (b *best) cut() {
+	slices.SortFunc(b.found, b.order)
+	b.found = b.found[:min(b.most, len(b.found))]
+}
+
+// Sites implements dashboard.Reader. It reads the rows of all sites only if they are sorted by a number, and no more
+// names than it needs. It holds as many sites as the query skips and shows, about twice.
+func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) {
+	found, matching, err := r.matching(q)
+	if err != nil {
+		return table, err
+	}
 	table = dashboard.Sites{Matching: matching, Sites: []dashboard.Site{}}
 	found = found[min(q.From, len(found)):]
-	found = found[:min(q.Limit, len(found))]
 	var waits [][]frontier.Obstacle
 	if r.waits != nil {
 		names := make([]weburl.Site, len(found))
@@ -70,10 +94,10 @@ func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) 
 	return table, nil
 }
 
-// matching returns the sites that a query selects, not sorted, and their number. Without a part of a name, the first
-// of each partition are enough if the sites are sorted by name.
+// matching returns the first sites that a query selects, in order, and the number of all. Without a part of a name, the
+// first of each partition are enough if the sites are sorted by name.
 func (r reader) matching(q dashboard.SiteQuery) (found []sorted, matching int64, err error) {
-	part, byName := strings.ToLower(q.Part), q.Sort == "site"
+	part, byName, first := strings.ToLower(q.Part), q.Sort == "site", bestOf(q)
 	for p := range r.store.Partitions() {
 		p, taken := weburl.Partition(p), 0
 		if !byName {
@@ -82,7 +106,8 @@ func (r reader) matching(q dashboard.SiteQuery) (found []sorted, matching int64,
 					return nil, 0, err
 				}
 				if strings.Contains(string(row.Site), part) {
-					found = append(found, sorted{row.Site, siteKey(row, q.Sort)})
+					matching++
+					first.add(sorted{row.Site, siteKey(row, q.Sort)})
 				}
 			}
 			continue
@@ -91,20 +116,24 @@ func (r reader) matching(q dashboard.SiteQuery) (found []sorted, matching int64,
 			if err != nil {
 				return nil, 0, err
 			}
-			if part == "" && taken == q.From+q.Limit {
+			if part == "" && taken == first.most {
 				break
 			}
-			if strings.Contains(string(site), part) {
-				taken++
-				found = append(found, sorted{site: site})
+			if !strings.Contains(string(site), part) {
+				continue
+			}
+			matching++
+			if taken++; taken <= first.most {
+				first.add(sorted{site: site})
 			}
 		}
 	}
+	first.cut()
 	if !byName || part != "" {
-		return found, int64(len(found)), nil
+		return first.found, matching, nil
 	}
 	total, err := r.store.Total()
-	return found, total.Sites, err
+	return first.found, total.Sites, err
 }
 
 // siteKey returns the sort key of a site.

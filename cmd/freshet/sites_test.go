@@ -12,6 +12,7 @@ import (
 
 	"freshet/dashboard"
 	"freshet/store"
+	"freshet/weburl"
 )
 
 // manySites returns a reader of a directory with so many sites. A site has one page more than its last digit says.
@@ -189,5 +190,28 @@ func TestPageStates(t *testing.T) {
 	dashboard.Handler(apiOptions(manySites(t, 1), nil)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/pages?state=alive", nil))
 	if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), "want one of pending, live, ") {
 		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
+// TestBestHoldsFew holds that a request for the table of sites holds about twice as many sites as it asks for, and that
+// these are the first of all.
+func TestBestHoldsFew(t *testing.T) {
+	for _, q := range []dashboard.SiteQuery{{Sort: "pages", Limit: 50}, {Sort: "pages", Backward: true, From: 1500, Limit: 50}, {Sort: "site", From: 3, Limit: 1}} {
+		b, most := bestOf(q), 0
+		var all []sorted
+		for n := range 20_000 {
+			one := sorted{weburl.Site(fmt.Sprintf("http://site-%d.test", n)), int64(n * 7919 % 1000)}
+			all = append(all, one)
+			b.add(one)
+			most = max(most, len(b.found))
+		}
+		b.cut()
+		slices.SortFunc(all, b.order)
+		if want := all[:q.From+q.Limit]; !slices.Equal(b.found, want) {
+			t.Errorf("%+v: %d sites, not the first %d of all", q, len(b.found), len(want))
+		}
+		if most > 4000 {
+			t.Errorf("%+v: it held %d sites", q, most)
+		}
 	}
 }
