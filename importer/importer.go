@@ -32,14 +32,18 @@ type Importer struct {
 	Skipped map[string]int // what was not imported, by reason
 	Missing []string       // URLs of captures that skipped revisits refer to: the first few
 
-	late      []late // revisits that wait
+	// Known learns of the imported pages when they are stored; nil: nobody does. Depth is at least that of the page.
+	Known func([]weburl.Link) error
+
+	late      []late             // answers that wait, in the order in which they were read
+	lates     map[weburl.URL]int // their number, by page
 	lateBytes int
 }
 
 // New returns an Importer into the store.
 func New(s *store.Store) *Importer {
 	return &Importer{store: s, parser: extract.NewParser(extract.Options{}), encoder: warc.NewEncoder(warc.FastLevel),
-		batch: newBatch(), Skipped: map[string]int{}}
+		batch: newBatch(), Skipped: map[string]int{}, lates: map[weburl.URL]int{}}
 }
 
 // maxBody is how many bytes of a decoded body are read for links and text. A crawl reads as many by default.
@@ -82,8 +86,8 @@ func dated(at time.Time) bool {
 }
 
 // WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits. A revisit of
-// a capture that is not stored yet waits for Late. The next crawl follows their links. An error names the file and the
-// offset of the record.
+// a capture that is not stored yet waits for Late, with what follows of its page. The next crawl follows their links.
+// An error names the file and the offset of the record.
 func (i *Importer) WARC(in io.Reader, name string) error {
 	r := warc.NewReader(in, name)
 	for {
@@ -122,18 +126,14 @@ func (i *Importer) capture(r *warc.Reader, record *warc.Record, name string) err
 	if err != nil || a == nil {
 		return err
 	}
-	if record.Type != warc.Revisit {
-		err = i.learn(a)
-	} else if found, failed := i.revisit(a); failed != nil {
-		err = failed
-	} else if !found {
-		i.wait(late{name, a})
-		return nil
+	if i.lates[a.visit.URL] == 0 {
+		if found, err := i.complete(a); err != nil {
+			return err
+		} else if found {
+			return i.take(a)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return i.take(a)
+	return i.wait(late{name, a})
 }
 
 // take adds a complete answer to the batch.

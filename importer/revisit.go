@@ -20,56 +20,85 @@ import (
 // gets a capture of its own, with the original's body. The original may come after the revisit, in another file.
 
 const (
-	mostLate    = 64 << 20 // bytes of the revisits that wait for their originals
-	lateBytes   = 2 << 10  // of one, beside its header …
+	mostLate    = 64 << 20 // bytes of the answers that wait
+	lateBytes   = 2 << 10  // of one, beside its body and its header …
 	lateHeaders = 4        // which takes so many times its size
 	mostMissing = 3        // names of originals in Missing
 
 	noOriginal = "revisit of a capture that is neither stored nor in these files"
 )
 
-// late is a revisit that waits for its original.
+// late is an answer that waits: a revisit for its original, or a later answer of a page with such a revisit, because
+// visits come in order of time.
 type late struct {
 	file string
 	*answer
 }
 
-func (l *late) bytes() int { return lateBytes + lateHeaders*len(l.record.Block) }
+func (l *late) bytes() int {
+	body := len(l.message.Body)
+	return lateBytes + lateHeaders*(len(l.record.Block)-body) + body
+}
 
-// Late imports the revisits in the WARC file with that name which came before their originals. Call it for each file,
-// when all are read. It reports whether there were any.
+// Late imports what waited in the WARC file with that name: the revisits that came before their originals, and what
+// came after them of the same pages. Call it for each file, in the order in which they were read, when all are read. It
+// reports whether anything waited.
 func (i *Importer) Late(name string) (waited bool, err error) {
+	waited, err = i.takeLate(func(l *late) bool { return l.file == name })
+	return waited, errors.Join(err, i.Flush())
+}
+
+// takeLate imports some of what waits. It reports whether there was any.
+func (i *Importer) takeLate(now func(*late) bool) (waited bool, err error) {
 	all := i.late
 	i.late = nil
-	for _, l := range all {
-		if l.file != name {
+	for n, l := range all {
+		if !now(&l) {
 			i.late = append(i.late, l)
 			continue
 		}
 		waited = true
 		i.lateBytes -= l.bytes()
-		if err := i.before(l.visit.URL); err != nil {
-			return waited, err
+		if i.lates[l.visit.URL]--; i.lates[l.visit.URL] == 0 {
+			delete(i.lates, l.visit.URL)
 		}
-		if found, err := i.revisit(l.answer); err != nil {
-			return waited, err
-		} else if !found {
-			i.missing(l.record)
-		} else if err := i.take(l.answer); err != nil {
+		if err := i.takeOne(l.answer); err != nil {
+			i.late = append(i.late, all[n+1:]...)
 			return waited, err
 		}
 	}
-	return waited, i.Flush()
+	return waited, nil
 }
 
-// wait keeps a revisit for Late, or skips it if too many wait.
-func (i *Importer) wait(l late) {
-	if i.lateBytes+l.bytes() > mostLate {
-		i.missing(l.record)
-		return
+// takeOne imports an answer that waited. A revisit that still has no original is skipped.
+func (i *Importer) takeOne(a *answer) error {
+	if err := i.before(a.visit.URL); err != nil {
+		return err
 	}
-	i.lateBytes += l.bytes()
+	if found, err := i.complete(a); err != nil {
+		return err
+	} else if !found {
+		i.missing(a.record)
+		return nil
+	}
+	return i.take(a)
+}
+
+// wait keeps an answer for Late. If too much waits, it imports what waits of the page, and then the answer.
+func (i *Importer) wait(l late) error {
+	u := l.visit.URL
+	if i.lateBytes+l.bytes() > mostLate {
+		if i.lates[u] > 0 {
+			if _, err := i.takeLate(func(l *late) bool { return l.visit.URL == u }); err != nil {
+				return err
+			}
+		}
+		return i.takeOne(l.answer)
+	}
 	i.late = append(i.late, l)
+	i.lateBytes += l.bytes()
+	i.lates[u]++
+	return nil
 }
 
 // missing counts and names a revisit without an original.
@@ -78,6 +107,14 @@ func (i *Importer) missing(record *warc.Record) {
 	if name := cmp.Or(record.RefersToURI, record.TargetURI); len(i.Missing) < mostMissing && !slices.Contains(i.Missing, name) {
 		i.Missing = append(i.Missing, name)
 	}
+}
+
+// complete fills in an answer. It reports false for a revisit whose original it does not find.
+func (i *Importer) complete(a *answer) (found bool, err error) {
+	if a.record.Type == warc.Revisit {
+		return i.revisit(a)
+	}
+	return true, i.learn(a)
 }
 
 // revisit completes the answer of a revisit record. It reports whether it found the original.
