@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"math"
 	"time"
 
 	"freshet/store"
@@ -10,7 +11,7 @@ import (
 // A batch holds records that were read and are not in the store yet. It has each page at most once, so the order of its
 // entries makes no difference.
 type batch struct {
-	pages  map[weburl.URL]struct{}
+	pages  map[weburl.URL]uint16 // depth of each, or more
 	found  []store.Record
 	open   map[moment]*store.Discovered // records of found that take more pages
 	visits []store.Fetch
@@ -30,7 +31,7 @@ const (
 )
 
 func newBatch() batch {
-	return batch{pages: map[weburl.URL]struct{}{}, open: map[moment]*store.Discovered{}}
+	return batch{pages: map[weburl.URL]uint16{}, open: map[moment]*store.Discovered{}}
 }
 
 // full reports whether a batch should be written before more is added.
@@ -49,7 +50,7 @@ func (b *batch) add(p weburl.Partition, at time.Time, page store.NewPage) {
 		b.found = append(b.found, record)
 	}
 	record.New = append(record.New, page)
-	b.pages[page.URL] = struct{}{}
+	b.pages[page.URL] = page.Depth
 }
 
 // visit adds a visit.
@@ -59,7 +60,7 @@ func (b *batch) visit(f store.Fetch, u weburl.URL) {
 	for _, member := range f.Members {
 		b.bytes += len(member)
 	}
-	b.pages[u] = struct{}{}
+	b.pages[u] = math.MaxUint16 // a page that was known keeps its depth
 }
 
 // Flush makes everything durable that was imported so far. Without a call at the end, the last imports are lost.
@@ -71,19 +72,27 @@ func (i *Importer) Flush() error {
 			return err
 		}
 	}
-	if len(b.visits) == 0 {
+	if len(b.visits) > 0 {
+		later, err := i.store.Later(b.visits)
+		if err != nil {
+			return err
+		}
+		if passed := len(b.visits) - len(later); passed > 0 {
+			i.Skipped["not later than what is stored"] += passed
+		}
+		i.Visits += len(later)
+		if _, err = i.store.CommitPages(later); err != nil {
+			return err
+		}
+	}
+	if i.Known == nil || len(b.pages) == 0 {
 		return nil
 	}
-	later, err := i.store.Later(b.visits)
-	if err != nil {
-		return err
+	links := make([]weburl.Link, 0, len(b.pages))
+	for u, depth := range b.pages {
+		links = append(links, weburl.Link{URL: u, Fingerprint: u.Fingerprint(), Depth: depth})
 	}
-	if passed := len(b.visits) - len(later); passed > 0 {
-		i.Skipped["not later than what is stored"] += passed
-	}
-	i.Visits += len(later)
-	_, err = i.store.CommitPages(later)
-	return err
+	return i.Known(links)
 }
 
 // before makes room for an entry of a page: it writes the batch if the batch is full or already has the page.

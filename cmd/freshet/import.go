@@ -70,20 +70,29 @@ func importCommand() *cobra.Command {
 		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "reading "+args[0])
 		defer progress.stop()
 		i := importing{importer.New(s), s, progress, account}
+		known, err := openImportSeen(s, *data, *name)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		done := s.Close
+		if known != nil {
+			i.Known = known.add
+			done = func() error { return errors.Join(known.close(), s.Close()) }
+		}
 		var faults []error
 		files := inOrderOfTime(args)
 		for _, file := range files {
 			if err := i.file(file, cmd.InOrStdin()); err != nil {
 				faults = append(faults, err)
 				if !errors.Is(err, warc.ErrCorrupt) {
-					return errors.Join(append(faults, i.Flush(), s.Close())...)
+					return errors.Join(append(faults, i.Flush(), done())...)
 				}
 			}
 		}
 		for _, file := range files {
 			faults = append(faults, i.rest(file))
 		}
-		return errors.Join(append(faults, s.Close())...)
+		return errors.Join(append(faults, done())...)
 	}
 	return cmd
 }
