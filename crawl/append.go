@@ -206,8 +206,7 @@ func (s *Shard) tellSite(site weburl.Site, moves []store.Move) error {
 		if err != nil {
 			return err
 		}
-		s.front.Restore(info, s.now)
-		return nil
+		return s.takeIn(info)
 	}
 	var entries []frontier.Entry
 	for _, m := range moves {
@@ -281,6 +280,33 @@ func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), si
 		info.CrawlDelay, _ = rules.Rules.CrawlDelay()
 	}
 	return info, nil
+}
+
+// takeIn passes a stored site to the frontier.
+func (s *Shard) takeIn(info frontier.SiteInfo) error {
+	s.front.Restore(info, s.now)
+	return s.takeInSlow(info.Site)
+}
+
+// takeInSlow passes those sites of a site's host to the frontier that make the host slower and that no page brings
+// there. The intervals of a host thus do not depend on which of its sites have pages queued.
+func (s *Shard) takeInSlow(site weburl.Site) error {
+	for row, err := range s.rows.SitesOf(site) {
+		if err != nil {
+			return fmt.Errorf("crawl: sites of the host of %s: %w", site, err)
+		}
+		if s.front.Known(row.Site) || row.New+row.Due > 0 || watched(row) {
+			continue
+		}
+		info, err := s.siteInfo(row.Site)
+		if err != nil {
+			return err
+		}
+		if info.CrawlDelay > 0 || s.rules.of(row.Site).Manners.Delay != nil {
+			s.front.Restore(info, s.now)
+		}
+	}
+	return nil
 }
 
 func entryOf(m store.Move) frontier.Entry {

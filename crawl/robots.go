@@ -127,13 +127,16 @@ func (s *Shard) meet(site weburl.Site) error {
 	}
 	info, err := s.siteInfo(site)
 	if errors.Is(err, store.ErrNotFound) {
-		return s.reopen(site)
+		if err := s.reopen(site); err != nil {
+			return err
+		}
+		return s.takeInSlow(site)
 	}
-	if err == nil {
-		info.New, info.Due, info.Cash = 0, 0, 0
-		s.front.Restore(info, s.now)
+	if err != nil {
+		return err
 	}
-	return err
+	info.New, info.Due, info.Cash = 0, 0, 0
+	return s.takeIn(info)
 }
 
 // robotsAway ends an errand to a host that may not be requested, as if the host did not answer. The host belongs to

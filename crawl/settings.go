@@ -111,6 +111,8 @@ type Rows interface {
 	// Sites iterates over a partition's sites. In a partition that it does not own, the shard looks only for seeds and
 	// can do without the sites that it does not see.
 	Sites(weburl.Partition) iter.Seq2[store.SiteRow, error]
+	// SitesOf iterates over the sites of a site's host.
+	SitesOf(weburl.Site) iter.Seq2[store.SiteRow, error]
 	RobotsBody(weburl.Site) ([]byte, error)
 	TDMRepBody(weburl.Site) ([]byte, error)
 	Gate(weburl.Partition, string) (store.Gate, error)

@@ -163,7 +163,9 @@ func (s *Shard) restoreSite(row store.SiteRow) error {
 		return err
 	}
 	begunAnew(&info, row)
-	s.front.Restore(info, s.now)
+	if err := s.takeIn(info); err != nil {
+		return err
+	}
 	return s.obeyAnew(row)
 }
 

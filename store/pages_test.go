@@ -86,3 +86,34 @@ func TestVisitsFrom(t *testing.T) {
 		}
 	}
 }
+
+// TestSitesOf holds that the sites of a host are those of its name, and of no host whose name only begins like it.
+func TestSitesOf(t *testing.T) {
+	s := storetest.Open(t, storetest.Options(vfs.NewMem()))
+	ours := []string{
+		"http://site.test", "http://site.test.", "http://site.test.:81", "http://site.test:8080", "http://site.test:81",
+		"https://site.test", "https://site.test:8443",
+	}
+	others := []string{"http://www.site.test", "http://asite.test"}
+	for _, name := range slices.Concat(ours, others, []string{"http://site.tes", "http://site.test-a", "http://site.test.a"}) {
+		u := storetest.Parse(t, name+"/")
+		if _, err := s.Apply(&store.Discovered{Partition: s.Home(u.Site()), New: []store.NewPage{{URL: u}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{ours[0], ours[1], ours[6]} {
+		var found []string
+		for row, err := range s.SitesOf(weburl.Site(name)) {
+			if err != nil || row.Pages != 1 {
+				t.Fatalf("%s: %d pages, %v", row.Site, row.Pages, err)
+			}
+			found = append(found, string(row.Site))
+		}
+		if !slices.Equal(found, ours) {
+			t.Errorf("sites of %s: %q, want %q", name, found, ours)
+		}
+	}
+	for row, err := range s.SitesOf("http://none.test") {
+		t.Errorf("a host without sites has %s, %v", row.Site, err)
+	}
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -136,6 +137,26 @@ func (s *Store) Sites(p weburl.Partition) iter.Seq2[SiteRow, error] { return s.S
 func (s *Store) SitesFrom(p weburl.Partition, begins string) iter.Seq2[SiteRow, error] {
 	from, to := format.Span(s.keys.AppendText(nil, p, format.KeySite, begins))
 	return s.sitesIn(p, from, to)
+}
+
+// SitesOf iterates over the sites of a site's host: those with the same name and another scheme or port. It ends after
+// an error. O(log sites + sites of the host).
+func (s *Store) SitesOf(site weburl.Site) iter.Seq2[SiteRow, error] {
+	return func(yield func(SiteRow, error) bool) {
+		p, name := s.homes.of(site), site.Name()
+		for _, scheme := range []string{"http://", "https://"} {
+			begins := s.keys.AppendText(nil, p, format.KeySite, scheme+name)
+			_, to := format.Span(append(bytes.Clone(begins), ':'))
+			for row, err := range s.sitesIn(p, begins, to) { // also of hosts whose names are longer
+				if err == nil && row.Site.Name() != name {
+					continue
+				}
+				if !yield(row, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
 }
 
 // SitesAfter is Sites for the sites whose names come after a name.
