@@ -10,10 +10,10 @@ import (
 	"freshet/schedule"
 )
 
-// Plan is the chain of Wolf et al. Every interval it fits the pages' changes, allocates the budget's crawls where
-// they save the most staleness, and schedules them into slots. In between it follows the schedule. If a page is
-// added, or has no crawl left, the multiplier gives it a crawl: this is the gain of the last crawl that the budget
-// paid for.
+// Plan is the chain of Wolf et al. Every interval, and when the number of pages has doubled, it fits the pages'
+// changes, allocates the budget's crawls where they save the most staleness, and schedules them into slots. In between
+// it follows the schedule. If a page is added, or has no crawl left, the multiplier gives it a crawl: this is the gain
+// of the last crawl that the budget paid for.
 //
 // A page changes as a mixture of Poisson processes. A page that changes at a certain hour of the day (Learning.Hours)
 // is quasi-deterministic, and is crawled after that hour.
@@ -31,6 +31,8 @@ type Plan struct {
 	least   float64                   // gain of the last crawl that the budget paid for
 	rations map[int32]*ration         // of sites with a limit, until the next plan
 	replan  float64                   // when
+	pages   int                       // known
+	planned int                       // of them, at the last plan
 	queue   Queue                     // pages by their next crawl
 	later   [][]float64               // by ID, the crawls after the next
 	now     float64
@@ -84,6 +86,7 @@ func (p *Plan) Limit(of func(site string) float64) { p.limit = of }
 // Add adds the page and gives it its first crawl.
 func (p *Plan) Add(id ID, page Page) {
 	p.learner.add(id, page)
+	p.pages++
 	p.later = Grown(p.later, id)
 	p.now = math.Max(p.now, page.Fresh)
 	p.place(id)
@@ -92,6 +95,7 @@ func (p *Plan) Add(id ID, page Page) {
 // Remove forgets the page.
 func (p *Plan) Remove(id ID) {
 	p.learner.remove(id)
+	p.pages--
 	p.queue.Drop(id)
 	p.later[id] = nil
 }
@@ -123,9 +127,12 @@ func (p *Plan) Next(now float64) (ID, float64, bool) {
 		p.learner.learn(now, nil, func(ID) {})
 	}
 	soon := now + 1e-3/p.Budget // a slot that begins now, except for rounding
-	if soon >= p.replan {
-		p.replan = now + p.Interval
+	if p.pages > 0 && (soon >= p.replan || p.pages >= 2*p.planned) {
+		p.replan, p.planned = now+p.Interval, p.pages
 		p.plan(now)
+	}
+	if p.pages == 0 {
+		return 0, math.Inf(1), false
 	}
 	if p.queue.Len() == 0 {
 		return 0, p.replan, false

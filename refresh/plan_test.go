@@ -107,3 +107,30 @@ func TestPlanLimit(t *testing.T) {
 		t.Errorf("stale %.4f of the time with the limit, %.4f without", 1-with, 1-without)
 	}
 }
+
+// TestPlanOfANewCrawl asks a plan for pages before it knows one, as a new crawl does, and then adds pages for two
+// hours. The plan spends the budget from the first page on, and visits each page within the first interval.
+func TestPlanOfANewCrawl(t *testing.T) {
+	const pages, slot = 100, day / 400
+	plan, err := refresh.NewPlan(refresh.Means{Budget: 1 / slot, Interval: day, Ahead: 2}, refresh.Learning{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, wake, ok := plan.Next(0); ok || !math.IsInf(wake, 1) {
+		t.Errorf("without pages, a page (%v), or ask again at %v", ok, wake)
+	}
+	added, visits, seen := 0, 0, map[refresh.ID]bool{}
+	for now := slot; now < day; now += slot {
+		for ; added < pages && float64(added)*(day/12)/pages < now; added++ {
+			plan.Add(refresh.ID(added), refresh.Page{Site: "https://a.example", Weight: 1, Fresh: now})
+		}
+		if id, _, ok := plan.Next(now); ok {
+			plan.Visited(id, refresh.Visit{At: now, Outcome: refresh.Unchanged})
+			seen[id] = true
+			visits++
+		}
+	}
+	if len(seen) < pages || visits < 300 {
+		t.Errorf("%d visits to %d of %d pages in the first interval: want 300 to all", visits, len(seen), pages)
+	}
+}

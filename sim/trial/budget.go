@@ -62,9 +62,6 @@ func (w *watch) shared(f *Fault) {
 	if c.Budget == 0 || f.For < longTrouble || f.At < 2*longTrouble || c.Hours != "" || w.disturbed(f) {
 		return
 	}
-	if opened := w.opens[len(w.opens)-1]; c.Policy == "plan" && f.At+f.For < opened+c.Interval {
-		return // the first plan of a new crawl knows few pages, and spends the budget on none that came later
-	}
 	site := w.t.c.Sites[f.Site].Name
 	before, during, own, others := 0, 0, 0, map[weburl.Site]bool{}
 	for _, r := range w.requests {
