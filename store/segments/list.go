@@ -3,6 +3,7 @@ package segments
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,12 +64,12 @@ type list struct {
 	damaged  bool // lines could not be read
 }
 
-// readList reads the list of a directory. A missing list is empty.
+// readList reads the list of a directory, or of a snapshot. A missing list is empty.
 func readList(fsys vfs.FS, dir string) (*list, error) {
 	l := &list{fs: fsys, path: fsys.PathJoin(dir, format.SegmentsFile), moved: map[string]Segment{}, removing: map[string]bool{}}
 	raw, err := format.ReadFile(fsys, l.path, 1<<30)
 	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
+		return l, l.readSnapshot(fsys.PathJoin(dir, format.SnapshotFile))
 	} else if err != nil {
 		return nil, fmt.Errorf("segments: %w", err)
 	}
@@ -86,6 +87,30 @@ func readList(fsys vfs.FS, dir string) (*list, error) {
 		raw = rest
 	}
 	return l, nil
+}
+
+// readSnapshot takes the segments of a snapshot, which has no list of its own. A snapshot is only read, so it gets no
+// cache.
+func (l *list) readSnapshot(path string) error {
+	raw, err := format.ReadFile(l.fs, path, 1<<28)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var snapshot struct {
+		Segments Manifest `json:"segments"`
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &snapshot)
+	}
+	if err != nil {
+		return fmt.Errorf("segments: %s: %w", path, err)
+	}
+	l.identity = snapshot.Segments.Identity
+	l.identity.Writer, l.identity.CacheBytes = "", 0
+	for _, s := range snapshot.Segments.Segments {
+		l.moved[s.Name] = s
+	}
+	return nil
 }
 
 // take applies a line.

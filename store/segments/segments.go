@@ -250,8 +250,11 @@ func (s *Segments) checkMarker(ctx context.Context, directory string) error {
 }
 
 // Take makes the directory the one that may change the objects of a store, in place of any other copy. It lists all
-// segments in the store. The directory must not be open, and the caller holds its lock.
+// segments in the store. The directory must not be open, and the caller holds its lock. A snapshot is refused.
 func Take(ctx context.Context, fsys vfs.FS, dir string, store objects.Store) (st Status, err error) {
+	if err := format.RefuseSnapshot(fsys, dir); err != nil {
+		return st, err
+	}
 	l, err := readList(fsys, dir)
 	if err != nil {
 		return st, err
