@@ -202,7 +202,7 @@ func (s *Shard) pause(o Pause, then func() error) error {
 func (s *Shard) gate(host string, set func() frontier.Gate, then func() error) error {
 	root, err := weburl.Parse("http://" + host + "/")
 	if err != nil || root.Host() != host {
-		return fmt.Errorf("%w: host %q: want a name in lower case or an address, such as example.org", ErrOrder, host)
+		return fmt.Errorf("%w: host %q: want a name in lower case or an address, without a port, such as example.org", ErrOrder, host)
 	}
 	site := root.Site()
 	if err := s.here(site); err != nil {

@@ -57,6 +57,8 @@ const (
 func bottleneck(n now) verdict {
 	f := n.Fleet
 	switch {
+	case n.State == "paused":
+		return verdict{Kind: "wait", Text: "The crawl is paused."}
 	case f.Service == 0:
 		return verdict{Text: "Not enough pages have been processed yet to say what sets the pace."}
 	case f.Starved > idleShare && f.Active < f.Allowed:

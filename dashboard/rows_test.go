@@ -64,6 +64,15 @@ func TestRowsOfPace(t *testing.T) {
 	}
 }
 
+// TestRowsOfPause holds that no site is said to set the pace of a paused crawl.
+func TestRowsOfPause(t *testing.T) {
+	rows, err := Rows(strings.NewReader(`{"state":"paused","fleet":{"allowed":256,"service_rate_pages_per_s":900,"starvation":1}}`))
+	want := []Row{{"state", "paused"}, {"fetches", "0 under way, 256 allowed"}, {"pace", "The crawl is paused."}}
+	if err != nil || !slices.Equal(rows, want) {
+		t.Errorf("%v, %v, want %v", rows, err, want)
+	}
+}
+
 // TestRowsOfMany holds that of many hosts the largest are shown, and of many settings all, in their order.
 func TestRowsOfMany(t *testing.T) {
 	var hosts, settings strings.Builder

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,7 +40,7 @@ func configCommand() *cobra.Command {
 	var account *account
 	validate := &cobra.Command{
 		Use: "validate FILE", Short: "Check a config file", Args: command.OneArg("FILE"),
-		Long:    "Checks a file of settings (- for standard input), and the files of rules and opt-outs that it names. It prints each\nfault with its line, and the exit code is 2 if there is one.",
+		Long:    "Checks a file of settings (- for standard input), and the files that it names: seeds, rules, opt-outs, weights,\ntokens, secrets, certificates. It prints each fault, and the exit code is 2 if there is one.",
 		Example: "  freshet config validate freshet.yaml\n  freshet config show | freshet config validate -",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
@@ -50,6 +51,9 @@ func configCommand() *cobra.Command {
 			}
 			if err == nil {
 				err = s.reachable(cmd.ErrOrStderr(), args[0])
+			}
+			if err == nil {
+				err = s.fit()
 			}
 			if err != nil {
 				return command.Usage(err)
@@ -99,4 +103,12 @@ func (s *crawlSettings) reachable(out io.Writer, name string) error {
 		err = fmt.Errorf("%s: %w", name, errContact)
 	}
 	return err
+}
+
+// fit returns the error with which a crawl would refuse settings that are valid one by one, or a file that they name.
+func (s *crawlSettings) fit() error {
+	_, refused := s.refresh.options()
+	_, closed := s.listening(true)
+	_, unsigned := s.feed.webhooks()
+	return cmp.Or(refused, closed, unsigned)
 }

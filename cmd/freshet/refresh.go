@@ -32,7 +32,7 @@ func (s *refreshSettings) declare(flags *pflag.FlagSet) {
 	flags.Int64Var(&s.budget, "budget", 0, "the most requests in an --interval, for new and known pages; required with --refresh")
 	flags.Var(&s.interval, "interval", "period that --budget is for")
 	flags.StringVar(&s.policy, "policy", policies.Default, "which page is visited next: "+strings.Join(policies.Names(), ", "))
-	flags.StringVar(&s.weights, "weights", "uniform", "how much each page matters: uniform (all equally); pagerank (half of it by PageRank); clicks (by what people search and click with --index); clicks:FILE (by a log of queries, as freshet weights reads it); or a file of weights by URL, as freshet weights writes it, where other pages weigh 1; pagerank and clicks are computed again every --interval")
+	flags.StringVar(&s.weights, "weights", "uniform", "how much each page matters: uniform (all equally); pagerank (half of it by PageRank); clicks (by what people search and click with --index); clicks:FILE (by a log of queries, as freshet weights reads it); or a file of weights by URL, where other pages weigh 1; pagerank and clicks are computed again every --interval")
 	check(flags, wholeFrom(0), "budget")
 	check(flags, validPolicy, "policy")
 	s.flag = flags.Lookup("refresh")

@@ -164,6 +164,25 @@ func TestHelp(t *testing.T) {
 	visit(newRoot())
 }
 
+// TestSurplusArguments holds that every command which does not take that many arguments says what it wants, and where
+// its help is.
+func TestSurplusArguments(t *testing.T) {
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Name() == "completion" || cmd.Name() == "help" {
+			return // cobra's own
+		}
+		err := cmd.ValidateArgs([]string{"surplus", "surplus", "surplus"})
+		if err != nil && !strings.HasSuffix(err.Error(), "see "+cmd.CommandPath()+" --help)") {
+			t.Errorf("%s: %v", cmd.CommandPath(), err)
+		}
+		for _, below := range cmd.Commands() {
+			visit(below)
+		}
+	}
+	visit(newRoot())
+}
+
 // TestSections holds that every setting, and every command but those that help, stands below one heading.
 func TestSections(t *testing.T) {
 	seen := map[string]int{}

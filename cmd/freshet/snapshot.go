@@ -229,14 +229,14 @@ func restore(ctx context.Context, snapshot, to string, in io.Reader, progress *w
 	if info, err := os.Stat(snapshot); err == nil && info.IsDir() {
 		return transfer.Restore(vfs.Default, snapshot, to)
 	}
-	source := in
+	source, name := in, standardInput
 	if snapshot != "-" && !objects.IsBucket(snapshot) {
 		f, err := os.Open(snapshot)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		source = f
+		source, name = f, snapshot
 	}
 	temp := to + ".snapshot.part" // there already if a restore was killed
 	if err := errors.Join(os.RemoveAll(temp), os.Mkdir(temp, 0o755)); err != nil {
@@ -248,7 +248,7 @@ func restore(ctx context.Context, snapshot, to string, in io.Reader, progress *w
 			return err
 		}
 	} else if err := untar(progress.counted(source), temp); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return transfer.Restore(vfs.Default, temp, to)
 }
@@ -262,7 +262,7 @@ func untar(in io.Reader, to string) error {
 	defer root.Close()
 	content, err := unzipped(bufio.NewReader(in))
 	if err != nil {
-		return fmt.Errorf("not a whole gzip file: %w", err)
+		return fmt.Errorf("not a whole gzip file: %w: use another copy of it", err)
 	}
 	archive := tar.NewReader(content)
 	for {
@@ -271,7 +271,7 @@ func untar(in io.Reader, to string) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("not a whole tar file: %w", err)
+			return fmt.Errorf("not a whole tar file: %w: use another copy of it", err)
 		}
 		switch head.Typeflag {
 		case tar.TypeDir:
@@ -289,7 +289,7 @@ func untar(in io.Reader, to string) error {
 				return err
 			}
 			if _, err := io.Copy(f, archive); err != nil {
-				return errors.Join(fmt.Errorf("not a whole tar file: %w", err), f.Close())
+				return errors.Join(fmt.Errorf("not a whole tar file: %w: use another copy of it", err), f.Close())
 			}
 			if err := f.Close(); err != nil {
 				return err

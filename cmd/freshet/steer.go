@@ -307,7 +307,7 @@ func addCommand() *cobra.Command {
 
 func pauseCommand(verb, short string) *cobra.Command {
 	return orderCommand(&cobra.Command{
-		Use: verb + " [SITE]", Short: short, Args: cobra.MaximumNArgs(1),
+		Use: verb + " [SITE]", Short: short, Args: command.AtMostOneArg("SITE"),
 		Long: "Without SITE it applies to the whole crawl. A pause lasts until it is ended, also after a restart. Requests under way\n" +
 			"are completed.",
 		Example: fmt.Sprintf("  freshet %s\n  freshet %s https://example.org", verb, verb),

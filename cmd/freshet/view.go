@@ -23,21 +23,20 @@ import (
 )
 
 func viewCommand() *cobra.Command {
-	var crawl, listen string
+	var listen string
 	var length command.Duration
 	cmd := &cobra.Command{
-		Use: "view [DIR]", Short: "Show what is stored, in a browser", Args: cobra.MaximumNArgs(1),
+		Use: "view [DIR]", Short: "Show what is stored, in a browser", Args: command.AtMostOneArg("DIR"),
 		Long: "Serves the window on a data directory until Ctrl-C: find a page by part of its URL, see its versions in a\n" +
 			"calendar, as they were and side by side, and see its visits and how it changes. Nothing is fetched and nothing\n" +
 			"is changed. It also works while a crawl is running in the directory.",
 		Example: "  freshet view archive\n  freshet view archive --listen 127.0.0.1:9000",
 	}
 	account, flags := accountOf(cmd), cmd.Flags()
-	data := flags.String("data", "data", "data directory, if DIR is not given")
-	flags.StringVar(&crawl, "crawl", "main", "name of the crawl in the data directory")
+	data, crawl := directoryFlags(cmd)
+	flags.Lookup("data").Usage += ", if DIR is not given"
 	flags.StringVar(&listen, "listen", defaultListen, "loopback address to listen on; if the default is in use, another port is chosen")
 	flags.Var(&length, "for", "stop after this time; 0s: at Ctrl-C")
-	check(flags, validCrawl, "crawl")
 	check(flags, validLoopback, "listen")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -50,7 +49,7 @@ func viewCommand() *cobra.Command {
 			ctx, cancel = context.WithDeadline(ctx, clock.Real().Deadline(time.Duration(length)))
 			defer cancel()
 		}
-		return view(ctx, account, *data, crawl, listen)
+		return view(ctx, account, *data, *crawl, listen)
 	}
 	return cmd
 }

@@ -79,7 +79,18 @@ func (x *explainer) fate(row Page) string {
 	case store.StateWithdrawn:
 		return "It is stored and no longer served: " + row.Reason + "."
 	case store.StateDenied:
-		return "A gate refused it: " + row.Reason + "."
+		return denied(row.Reason)
 	}
 	return ended[row.State] + ", and it is not due again."
+}
+
+// denied says why a page without a version was refused.
+func denied(reason string) string {
+	switch reason {
+	case robots.ReasonRobots:
+		return "robots.txt forbids it."
+	case store.ReasonType:
+		return "Its content type is not wanted."
+	}
+	return "It was refused: " + reason + "."
 }

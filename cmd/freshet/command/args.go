@@ -35,6 +35,16 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unexpected argument %q (%ssee %s --help)", args[0], hint, cmd.CommandPath())
 }
 
+// AtMostOneArg returns a check for no argument or one. name is what the error calls it.
+func AtMostOneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return fmt.Errorf("want at most one %s, got %d arguments (see %s --help)", name, len(args), cmd.CommandPath())
+	}
+}
+
 // OneArg returns a check for exactly one argument. name is what the error calls it.
 func OneArg(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

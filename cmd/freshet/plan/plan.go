@@ -98,7 +98,7 @@ func (p *planning) validate() error {
 func planCommand() *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
-		Use: "plan --pages FILE --budget R", Short: "Compute how often to visit each page with a budget", Args: cobra.NoArgs,
+		Use: "plan --pages FILE --budget R", Short: "Compute how often to visit each page with a budget", Args: command.NoArgs,
 		Long: "Reads pages and how they change, and divides a budget of crawls in an interval so that the copy is as fresh as\n" +
 			"possible, weighted by page; says how fresh it will be. FILE is CSV with a header, - for standard input:\n\n" +
 			"  url                required, each one once\n" +

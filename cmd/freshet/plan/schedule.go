@@ -117,7 +117,7 @@ type scheduleOptions struct {
 func scheduleCommand() *cobra.Command {
 	var o scheduleOptions
 	cmd := &cobra.Command{
-		Use: "schedule --tasks FILE --crawlers CRAWLERSxSLOTS | --sequence KIND --pages FILE", Short: "Compute when to make each visit of a plan", Args: cobra.NoArgs,
+		Use: "schedule --tasks FILE --crawlers CRAWLERSxSLOTS | --sequence KIND --pages FILE", Short: "Compute when to make each visit of a plan", Args: command.NoArgs,
 		Long: "Reads tasks with ideal times, and gives each a slot of a crawler so that as many as possible are served and\n" +
 			"the sum of the distances to the ideal times is least. FILE is CSV with a header, - for standard input:\n\n" +
 			"  id         required, each one once\n" +

@@ -48,7 +48,7 @@ type weightsOptions struct {
 func weightsCommand() *cobra.Command {
 	var o weightsOptions
 	cmd := &cobra.Command{
-		Use: "weights --log FILE", Short: "Compute how much each page matters, from searches and clicks", Args: cobra.NoArgs,
+		Use: "weights --log FILE", Short: "Compute how much each page matters, from searches and clicks", Args: command.NoArgs,
 		Long: "Reads a log of queries, and weighs each page by how often a stale copy of it would embarrass: it is returned, is\n" +
 			"clicked, and no longer answers the query. FILE is CSV with a header, - for standard input, or Parquet. A row is\n" +
 			"one page of one query, and the rows of a query follow one another:\n\n" +
@@ -67,7 +67,7 @@ func weightsCommand() *cobra.Command {
 			"freshet crawl --query-log keeps such a log of its own search, a file a day.\n\n" +
 			"Pages with little data are drawn towards the mean, by --strength. --mix FILE:SHARE mixes in weights from a CSV\n" +
 			"file of url and weight, each source first scaled to mean 1; a page that is not in a source gets its\n" +
-			"mean. The out file is CSV: url, weight, for plan --weights.",
+			"mean. The out file is CSV: url, weight, for plan --weights. A crawl takes the log itself: --weights clicks:FILE.",
 		Example: "  freshet weights --log queries.csv --out weights.csv\n  freshet weights --log queries.csv --mix importance.csv:0.3 --json --out weights.csv\n  freshet plan --pages pages.csv --weights weights.csv --budget 1000",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
