@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -241,6 +242,8 @@ func pagesCommand() *cobra.Command {
 	}
 	check(cmd.Flags(), validState, "state")
 	check(cmd.Flags(), validSite, "site")
+	check(cmd.Flags(), validStatus, "status")
+	check(cmd.Flags(), validTime, "changed-since", "fetched-before", "due-before")
 	duplicates := cmd.Flags().Bool("duplicates", false, "print groups of pages with nearly the same text instead")
 	skipped := cmd.Flags().Bool("skipped", false, "print what was not fetched or not kept instead: reasons, counts and samples")
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, one object per line")
@@ -287,6 +290,22 @@ func validState(name string) error {
 		return nil
 	}
 	return fmt.Errorf("%q: want one of %s%s", name, strings.Join(dashboard.PageStates, ", "), meant(name, dashboard.PageStates))
+}
+
+// validStatus accepts an HTTP status.
+func validStatus(text string) error {
+	if status, err := strconv.Atoi(text); err != nil || status < 0 || status > 999 {
+		return fmt.Errorf("%q: want a number such as 404", text)
+	}
+	return nil
+}
+
+// validTime accepts a time.
+func validTime(text string) error {
+	if _, err := time.Parse(time.RFC3339, text); err != nil {
+		return fmt.Errorf("%q: want a time such as 2026-01-31T12:00:00Z", text)
+	}
+	return nil
 }
 
 // validSite accepts the name of a site.

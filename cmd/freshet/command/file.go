@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -39,6 +40,9 @@ func Beside(cmd *cobra.Command, file string) io.Writer {
 // it.
 func WriteFile(file string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if fault, ok := errors.AsType[*fs.PathError](err); ok {
+		fault.Path = file // no word of a name that nobody has typed
+	}
 	if err != nil {
 		return err
 	}
