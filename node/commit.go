@@ -23,6 +23,7 @@ const groupBytes = 32 << 20
 
 // commit makes all waiting groups durable together. After a fault it only empties its queue.
 func (n *Node) commit() {
+	var last time.Time // when shards were last told that groups are durable
 	for g := range n.groups {
 		groups := n.waiting(g)
 		if n.broken() {
@@ -32,12 +33,48 @@ func (n *Node) commit() {
 			n.fail(err)
 			continue
 		}
+		n.gather(groups, last)
+		last = n.opt.Clock.Now()
 		for _, g := range groups {
 			for i := range g.appends {
 				n.logAppend(&g.appends[i], g.visits[i])
 			}
 			g.mail.put(letter{event: g.done})
 		}
+	}
+}
+
+// In a cluster a group costs messages between servers, a sync on each and a batch of each follower's database, for
+// every partition in it, however small it is. A shard gathers the next group until it is told that the last one is
+// durable. So it is told at most once in groupPace of machine time, unless it has enough for a group before.
+const (
+	groupPace = 100 * time.Millisecond
+	enough    = 128 // records of a group
+)
+
+// gather waits until groupPace has passed since the shards were last told of durable groups. It does not wait after
+// groups without a visit or with many records, if no other visit is under way, or while somebody waits for an order.
+func (n *Node) gather(groups []*group, last time.Time) {
+	visits, records := int64(0), 0
+	for _, g := range groups {
+		for i, a := range g.appends {
+			records += len(a.Records)
+			if g.visits[i] != nil {
+				visits++
+			}
+		}
+	}
+	wait := n.opt.Clock.Span(groupPace) - n.opt.Clock.Now().Sub(last)
+	switch {
+	case n.opt.Cluster == nil, visits == 0, records >= enough, n.visiting.Load() <= visits, wait <= 0, n.awaited.Load() > 0:
+		return
+	}
+	timer := n.opt.Clock.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-n.hurry:
+	case <-n.quit:
 	}
 }
 

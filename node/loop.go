@@ -283,6 +283,7 @@ func (l *loop) carryOut(work crawl.Work) {
 func (l *loop) beginFetch(f crawl.Fetch) {
 	v := &visit{mail: &l.mail, fetch: f, asking: true}
 	l.visits[f.Turn] = v
+	l.visiting.Add(1)
 	l.asking++
 	leave := make(chan bool, 1)
 	if f.AskLeave {
@@ -310,6 +311,7 @@ func (l *loop) letGo(turns []crawl.Turn) {
 			continue
 		}
 		delete(l.visits, turn)
+		l.visiting.Add(-1)
 		v.hold.Release()
 		marks = append(marks, v.mark)
 		if v.processed {

@@ -57,9 +57,12 @@ type Node struct {
 	fetching context.Context // ends with life, and when work under way is canceled
 	giveUp   context.CancelFunc
 
-	quit    chan struct{} // closed by Close: the loops end
-	started bool          // the loops were started
-	ran     atomic.Bool   // Run has been called
+	visiting atomic.Int64  // visits whose records are not durable yet
+	awaited  atomic.Int32  // orders that are waited for
+	hurry    chan struct{} // one token: an order is waited for
+	quit     chan struct{} // closed by Close: the loops end
+	started  bool          // the loops were started
+	ran      atomic.Bool   // Run has been called
 
 	fault  sync.Once
 	err    error         // why the crawl ended early; set before failed is closed
@@ -86,6 +89,7 @@ func Open(opt Options) (*Node, error) {
 		keeper:  keeper{purge: make(chan struct{}, 1)},
 		backlog: make(chan struct{}, mostBacklog),
 		groups:  make(chan *group, opt.Shards),
+		hurry:   make(chan struct{}, 1),
 		quit:    make(chan struct{}),
 		failed:  make(chan struct{}),
 	}

@@ -51,8 +51,11 @@ func (l *loop) order(o crawl.Order) <-chan crawl.Reply {
 	return reply
 }
 
-// await waits for a shard's reply.
+// await waits for a shard's reply. Meanwhile groups are not gathered.
 func (n *Node) await(l *loop, reply <-chan crawl.Reply) (crawl.Reply, error) {
+	n.awaited.Add(1)
+	defer n.awaited.Add(-1)
+	signal(n.hurry)
 	select {
 	case r := <-reply:
 		return r, r.Err
