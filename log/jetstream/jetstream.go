@@ -259,10 +259,20 @@ type next struct {
 }
 
 // batch returns some messages of a partition from a sequence on, batchEntries at most, and whether there were more when
-// it was asked.
+// it was asked. A server may not know yet of a stream that another one has just made, or of its new leader. So batch
+// asks again while no server answers for the stream.
 func (l *Log) batch(ctx context.Context, p weburl.Partition, from uint64, most int) (messages []*nats.Msg, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	for {
+		messages, more, err = l.askOnce(ctx, p, from, most)
+		if !errors.Is(err, nats.ErrNoResponders) || l.clock.Sleep(ctx, tryAgain) != nil {
+			return messages, more, err
+		}
+	}
+}
+
+func (l *Log) askOnce(ctx context.Context, p weburl.Partition, from uint64, most int) (messages []*nats.Msg, more bool, err error) {
 	ask, err := json.Marshal(next{from, l.subject(p), most, batchBytes})
 	if err != nil {
 		return nil, false, err

@@ -198,6 +198,25 @@ func TestReadAllocatesLittle(t *testing.T) {
 	}
 }
 
+// TestReadOfANewStream holds that a read waits for a stream that the asked server does not know of yet.
+func TestReadOfANewStream(t *testing.T) {
+	ctx, l := opened(t, 1, 1)
+	if err := l.js.DeleteStream(ctx, l.StreamName(0)); err != nil {
+		t.Fatal(err)
+	}
+	made := make(chan error, 1)
+	go func() {
+		_ = l.clock.Sleep(ctx, 4*tryAgain)
+		made <- l.create(ctx, 0)
+	}()
+	if texts, _ := all(t, ctx, l, 0, log.Place{}); len(texts) > 0 {
+		t.Errorf("a new stream has %q", texts)
+	}
+	if err := <-made; err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestBroken holds that a reader gets ErrBroken if it begins at a place of another log.
 func TestBroken(t *testing.T) {
 	ctx, l := opened(t, 1, 1)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"freshet/log"
 	"freshet/store"
@@ -47,10 +48,16 @@ func (c *Cluster) move(ctx context.Context) {
 	report(c.tellScope(ctx), "other nodes are not told of seeds")
 }
 
-// report logs an error. It returns false if the caller should stop.
+// report logs an error: as a warning if the servers do not answer, because then it is tried again. It returns false if
+// the caller should stop.
 func (c *Cluster) report(ctx context.Context, err error, what string, with ...any) bool {
 	if err != nil && ctx.Err() == nil {
-		c.options.Logger.Error(what, append(with, "error", err)...)
+		level := slog.LevelError
+		if unanswered(err) {
+			level = slog.LevelWarn
+			with = append(with, "next", "it is tried again")
+		}
+		c.options.Logger.Log(ctx, level, what, append(with, "error", err)...)
 	}
 	return err == nil || ofPartition(err)
 }
