@@ -35,7 +35,12 @@ func newWords(seed uint64) *words {
 }
 
 func (w *words) word() string {
-	n := w.zipf.Uint64() + 26
+	return wordOf(w.zipf.Uint64())
+}
+
+// wordOf returns the word of a rank; the lower, the more common.
+func wordOf(rank uint64) string {
+	n := rank + 26
 	var b strings.Builder
 	for ; n > 0; n /= 26 {
 		b.WriteByte(byte('a' + n%26))
@@ -87,8 +92,8 @@ func processor() time.Duration {
 }
 
 // BenchmarkSearch indexes the pages that the index lacks, and reports pages per second of processor time and their
-// size. Then it searches for one to three words, some rare, some on most pages. It does not read the store. If no page
-// is missing, it only reads.
+// size. Then it searches for one to three words, some rare, some on most pages, and once each for phrases of two and
+// eight of the most common words. It does not read the store. If no page is missing, it only reads.
 func BenchmarkSearch(b *testing.B) {
 	dir := *benchDir
 	if dir == "" {
@@ -152,6 +157,21 @@ func BenchmarkSearch(b *testing.B) {
 		}
 		cost := processor() - before
 		took, spent, searching = append(took, x.o.Clock.Now().Sub(begun)), append(spent, cost), searching+cost
+	}
+	for _, words := range []int{2, 8} {
+		var phrase []string
+		for n := range words { // the most common ones, in an order that hardly a text has
+			phrase = append(phrase, wordOf(uint64(words-n)))
+		}
+		terms, err := x.terms(`"` + strings.Join(phrase, " ") + `"`)
+		if err != nil {
+			b.Fatal(err)
+		}
+		before := processor()
+		if _, err := x.ask(b.Context(), Query{}.build(terms), 10, 0); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64((processor()-before).Microseconds())/1000, fmt.Sprintf("phrase-%d-processor-ms", words))
 	}
 	slices.Sort(took)
 	slices.Sort(spent)

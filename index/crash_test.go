@@ -101,7 +101,7 @@ func TestCrashInWords(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	var log bytes.Buffer
 	o := Options{Dir: dir, Store: w.Store(), Bell: &w.Bell, Clock: clock.Real(), Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	x := &Index{o: o, bleve: made}
+	x := &Index{o: o, bleve: made, watch: watchOf(dir)}
 	if err := x.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}

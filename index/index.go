@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -71,6 +72,9 @@ type Index struct {
 
 	mu    sync.RWMutex // held for reading while bleve is used, for writing to replace it
 	bleve bleve.Index
+	watch *watch // of bleve; nil: it is only searched
+
+	patience time.Duration // of a search
 
 	oldest atomic.Int64 // unix nanoseconds of the first change that is being indexed; 0: none
 }
@@ -78,12 +82,13 @@ type Index struct {
 // Open opens the index for Run. It makes a new one if there is none, if it is damaged, or if another version of the
 // program made it.
 func Open(o Options) (*Index, error) {
-	opened, err := bleve.Open(o.Dir)
+	x := &Index{o: o, watch: watchOf(o.Dir), patience: longestSearch}
+	opened, err := bleve.OpenUsing(o.Dir, watched)
 	switch {
 	case err == nil:
 		ours, err := readable(opened)
-		if ours {
-			return &Index{o: o, bleve: opened}, nil
+		if x.bleve = opened; ours {
+			return x, nil
 		}
 		o.Logger.Warn("the index has another format: it is rebuilt")
 		if err := errors.Join(err, opened.Close()); err != nil {
@@ -96,11 +101,10 @@ func Open(o Options) (*Index, error) {
 		}
 		o.Logger.Warn("the index is damaged: it is rebuilt", "error", err)
 	}
-	made, err := empty(o.Dir)
-	if err != nil {
+	if x.bleve, err = empty(o.Dir); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	return &Index{o: o, bleve: made}, nil
+	return x, nil
 }
 
 // none reports whether an error of Bleve means that there is no index.
@@ -125,7 +129,7 @@ func OpenToSearch(o Options) (*Index, error) {
 	}
 	ours, err := readable(opened)
 	if ours {
-		return &Index{o: o, bleve: opened}, nil
+		return &Index{o: o, bleve: opened, patience: longestSearch}, nil
 	}
 	if err == nil {
 		err = fmt.Errorf("%w of this version in %s", ErrNone, o.Dir)
@@ -134,7 +138,7 @@ func OpenToSearch(o Options) (*Index, error) {
 }
 
 // Close closes the index, which must not be in use.
-func (x *Index) Close() error { return x.bleve.Close() }
+func (x *Index) Close() error { return x.shut() }
 
 // empty replaces the content of a folder by an empty index and returns it.
 func empty(dir string) (bleve.Index, error) {
@@ -148,8 +152,9 @@ func empty(dir string) (bleve.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	merges := map[string]any{"scorchMergePlanOptions": map[string]any{"MaxSegmentSize": mostMerged}}
-	made, err := bleve.NewUsing(dir, fields, scorch.Name, scorch.Name, merges)
+	config := maps.Clone(watched)
+	config["scorchMergePlanOptions"] = map[string]any{"MaxSegmentSize": mostMerged}
+	made, err := bleve.NewUsing(dir, fields, scorch.Name, scorch.Name, config)
 	if err != nil {
 		return nil, err
 	}
@@ -163,9 +168,10 @@ func empty(dir string) (bleve.Index, error) {
 func (x *Index) renew() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.bleve.Close(); err != nil {
+	if err := x.shut(); err != nil {
 		x.o.Logger.Warn("the old index cannot be closed", "error", err)
 	}
+	x.watch = watchOf(x.o.Dir)
 	made, err := empty(x.o.Dir)
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -218,7 +224,7 @@ func newMapping() (mapping.IndexMapping, error) {
 }
 
 // Run keeps the index up to date until ctx ends. A page that makes it panic is left out. Its error is that of the
-// folder or the store, or another panic with its stack.
+// folder or the store, or another panic: with its stack, or one of Bleve's own goroutines.
 func (x *Index) Run(ctx context.Context) error { return x.keep(ctx, true) }
 
 // CatchUp brings the index up to date, unless ctx ends first. Call it after Run, when the crawl has ended.
@@ -340,15 +346,15 @@ func (x *Index) take(ctx context.Context, texts reader, entries []feed.Entry, re
 			bytes += int(page.NumPlainTextBytes())
 		}
 		if bytes > bytesAtOnce {
-			if err := x.bleve.Batch(batch); err != nil {
-				return fmt.Errorf("index: %w", err)
+			if err := x.write(batch); err != nil {
+				return err
 			}
 			batch, bytes = x.bleve.NewBatch(), 0
 		}
 	}
 	batch.SetInternal(markKey, []byte(reached.String()))
-	if err := x.bleve.Batch(batch); err != nil {
-		return fmt.Errorf("index: %w", err)
+	if err := x.write(batch); err != nil {
+		return err
 	}
 	for id, cause := range lost {
 		remedy := store.LostRemedy

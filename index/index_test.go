@@ -23,9 +23,11 @@ import (
 	"freshet/weburl"
 )
 
-// TestMain holds that nothing is left running but the workers that Bleve starts with the program.
+// TestMain holds that nothing is left running but the workers that Bleve starts with the program, and batches that wait
+// for a crashed Bleve.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"),
+		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve/v2/index/scorch.(*Scorch).prepareSegment"))
 }
 
 func options(t *testing.T, w *crawled.Web) index.Options {

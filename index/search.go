@@ -41,8 +41,25 @@ const (
 	searchedBeyond = 4 // times the wanted number, because some may no longer be shown
 )
 
-// Search returns the pages that match a query, the best first.
+// longestSearch is how long a search may take.
+const longestSearch = 3 * time.Second
+
+// ErrSlow matches the errors of searches that take too long: of phrases of common words.
+var ErrSlow = errors.New("index: the search takes too long")
+
+// Search returns the pages that match a query, the best first. Its error is ErrQuery or ErrSlow if the query is at
+// fault.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
+	within, cancel := context.WithTimeout(ctx, x.patience)
+	defer cancel()
+	hits, err := x.search(within, q)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w: more than %v: leave out the quotes, or add a word that few pages have", ErrSlow, x.patience)
+	}
+	return hits, err
+}
+
+func (x *Index) search(ctx context.Context, q Query) ([]Hit, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	terms, err := x.terms(q.Words)
@@ -235,7 +252,7 @@ func (t term) in(field string) query.Query {
 		q := bleve.NewMatchPhraseQuery(t.words)
 		q.SetField(field)
 		q.SetBoost(boost)
-		return q
+		return phrase{q}
 	}
 	q := bleve.NewTermQuery(t.words)
 	q.SetField(field)
@@ -279,7 +296,7 @@ func (x *Index) terms(words string) (terms []term, err error) {
 		return nil, fmt.Errorf("%w: %d words: want at most %d", ErrQuery, asked, longestQuery)
 	}
 	if !positive {
-		return nil, fmt.Errorf("%w: %q: want a word", ErrQuery, words)
+		return nil, fmt.Errorf("%w: %q: want a word to find; words with a minus only leave pages out", ErrQuery, words)
 	}
 	return terms, nil
 }

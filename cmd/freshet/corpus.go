@@ -111,12 +111,12 @@ func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hi
 	if s.Site != "" {
 		u, err := weburl.Parse(s.Site)
 		if err != nil {
-			return nil, wrong(fmt.Errorf("site: %w", err))
+			return nil, wrong(fmt.Errorf("site %.50q: want a site such as https://example.org", s.Site))
 		}
 		q.Site = u.Site()
 	}
 	found, err := pages.Search(ctx, q)
-	if errors.Is(err, index.ErrQuery) {
+	if errors.Is(err, index.ErrQuery) || errors.Is(err, index.ErrSlow) {
 		err = wrong(err)
 	}
 	if err != nil {
@@ -263,6 +263,9 @@ func searchCommand() *cobra.Command {
 	from := cmd.Flags().Int("from", 0, "number of hits to skip")
 	asJSON := cmd.Flags().Bool("json", false, "print JSON, one hit per line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *limit < 1 {
+			return command.Usage(fmt.Errorf("--limit %d: want a number from 1 to 100", *limit))
+		}
 		query := url.Values{"q": {strings.Join(args, " ")}, "limit": {fmt.Sprint(*limit)}, "from": {fmt.Sprint(*from)},
 			"noted": {"false"}} // nobody knows which hits are read further
 		for name, value := range filters {

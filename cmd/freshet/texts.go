@@ -76,6 +76,9 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 	t.lost = 0
 	changes, err := feed.NewReader(t.store, cmp.Or(t.since, feed.Start), "")
 	if err != nil {
+		if errors.Is(err, feed.ErrCursor) {
+			return fmt.Errorf("--since: %w: want the last line that the export before printed", err)
+		}
 		return fmt.Errorf("--since: %w", err)
 	}
 	if t.since == "" && t.compared == nil {
