@@ -244,6 +244,9 @@ func unzipped(source *bufio.Reader) (*bufio.Reader, error) {
 // visits imports a WARC file, an index or a list.
 func (i importing) visits(name string, source *bufio.Reader) error {
 	peeked, _ := source.Peek(1 << 16)
+	if len(peeked) == 0 {
+		return fmt.Errorf("%s is empty: there is nothing to import", name)
+	}
 	if inside, err := gzip.NewReader(bytes.NewReader(peeked)); err == nil {
 		start := make([]byte, 5)
 		if n, _ := io.ReadFull(inside, start); string(start[:n]) == "WARC/" {

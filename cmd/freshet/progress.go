@@ -211,7 +211,7 @@ func line(s node.Status) string {
 		failed = units.Count(s.URLsFailed) + " failed"
 	}
 	queued := s.QueuedNew + s.QueuedDue
-	idle := s.Connections == 0 && s.SitesReady == 0 && next == ""
+	idle := s.Connections == 0 && s.SitesReady == 0 && s.NextRequestS == 0
 	if queued > 0 && queued <= s.URLsFailed && idle {
 		failed += ", to be asked again"
 	}

@@ -23,7 +23,11 @@ func TestLineOfRetries(t *testing.T) {
 	if got := line(s); strings.Contains(got, "again") {
 		t.Errorf("%q while a request is under way", got)
 	}
-	s.Connections, s.QueuedNew = 0, 26
+	s.Connections, s.NextRequestS = 0, 0.2
+	if got := line(s); strings.Contains(got, "again") {
+		t.Errorf("%q just before a request", got)
+	}
+	s.NextRequestS, s.QueuedNew = 0, 26
 	if got := line(s); strings.Contains(got, "again") {
 		t.Errorf("%q while pages wait that have not failed", got)
 	}
