@@ -9,8 +9,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// Bleve writes and merges in goroutines of its own. If one of them panics, Bleve ends it and calls a callback. From then
-// on a batch waits forever.
+// Bleve writes and merges in goroutines of its own. If one of them panics, Bleve ends it and calls a callback. After
+// that a batch waits forever.
 
 // watched is the configuration with which an index is opened for writing: it names the callback.
 var watched = func() map[string]any {
