@@ -160,15 +160,19 @@ func (c *catalog) wanted(number int, interest *Interest) (pages uint64) {
 	return pages
 }
 
-// load reads the current versions of some pages of a chunk. With onDisk it reads nothing from an object store.
-func (c *catalog) load(number int, pages uint64, onDisk bool) (*Chunk, error) {
+// load reads the current versions of some pages of a chunk from this disk. It takes those that cannot be read there
+// from has.
+func (c *catalog) load(number int, pages uint64, has map[weburl.Fingerprint]Page) (*Chunk, error) {
 	r := &c.runs[number]
 	chunk := &Chunk{Number: number, Site: string(r.site)}
 	for i := range r.pages {
 		if pages&(1<<i) == 0 {
 			continue
 		}
-		current, err := c.current(r.p, &r.pages[i], onDisk)
+		current, err := c.current(r.p, &r.pages[i], true)
+		if read, ok := has[r.pages[i].fp]; errors.Is(err, errUnread) && ok && read.Version == current.Version {
+			current, err = read, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -177,27 +181,43 @@ func (c *catalog) load(number int, pages uint64, onDisk bool) (*Chunk, error) {
 	return chunk, nil
 }
 
-// probe tries to read some pages of a chunk, beside the loop, and sends the error.
-func (c *catalog) probe(number int, pages uint64, to chan<- error) {
-	r := run{p: c.runs[number].p, pages: slices.Clone(c.runs[number].pages)}
+// fetched is the outcome of reading pages of a chunk beside the loop.
+type fetched struct {
+	number int
+	run    run // as it was, with what was found out about its pages
+	pages  map[weburl.Fingerprint]Page
+	err    error
+}
+
+// fetch reads some pages of a chunk beside the loop, which an object store could delay for minutes. It sends the
+// outcome.
+func (c *catalog) fetch(number int, pages uint64, to chan<- *fetched) {
+	f := &fetched{number: number, run: c.runs[number], pages: map[weburl.Fingerprint]Page{}}
+	f.run.pages = slices.Clone(f.run.pages)
 	go func() {
-		for i := range r.pages {
-			if pages&(1<<i) == 0 {
-				continue
-			}
-			if _, err := c.current(r.p, &r.pages[i], false); err != nil {
-				to <- err
-				return
+		for i := range f.run.pages {
+			if its := &f.run.pages[i]; f.err == nil && pages&(1<<i) != 0 {
+				f.pages[its.fp], f.err = c.current(f.run.p, its, false)
 			}
 		}
-		to <- nil
+		to <- f
 	}()
+}
+
+// learn notes which pages were found lost beside the loop.
+func (c *catalog) learn(f *fetched) {
+	for i, then := range f.run.pages {
+		if its := &c.runs[f.number].pages[i]; its.record == then.record {
+			its.lost = then.lost
+		}
+	}
 }
 
 // errUnread matches the errors of bodies that cannot be read now, but may be later.
 var errUnread = errors.New("broadcast: a page cannot be read now")
 
-// current reads a page's current version. A body that is not kept, too long or lost is withheld.
+// current reads a page's current version. A body that is not kept, too long or lost is withheld. With onDisk it reads
+// nothing from an object store. With errUnread the page's version is valid.
 func (c *catalog) current(p weburl.Partition, its *known, onDisk bool) (page Page, err error) {
 	row, err := c.store.Page(p, its.fp)
 	if err != nil {

@@ -32,7 +32,10 @@ import (
 	"freshet/feed/broadcast"
 	"freshet/feed/mirror"
 	"freshet/internal/crawled"
+	"freshet/node"
+	"freshet/objects"
 	"freshet/store"
+	"freshet/store/segments"
 	"freshet/store/warc"
 	"freshet/weburl"
 )
@@ -685,6 +688,64 @@ func TestOthersGoOn(t *testing.T) {
 	if len(came) != 2 {
 		t.Errorf("%d pages came at last, want 2", len(came))
 	}
+}
+
+// stuck is an object store that does not answer reads while answers is locked.
+type stuck struct {
+	objects.Store
+	answers sync.RWMutex
+}
+
+func (s *stuck) ReadAt(ctx context.Context, name string, p []byte, offset int64) (int, error) {
+	s.answers.RLock()
+	defer s.answers.RUnlock()
+	return s.Store.ReadAt(ctx, name, p, offset)
+}
+
+// TestStoreDoesNotAnswer holds that pages on the disk, and answers to questions, do not wait for an object store that
+// does not answer. The pages in it come once it does.
+func TestStoreDoesNotAnswer(t *testing.T) {
+	kept, err := objects.Open(vfs.NewMem(), "objects")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &stuck{Store: kept}
+	w := crawled.NewWith(t, 3, 1, func(o *node.Options) {
+		o.WARCSize = 1
+		o.Segments = segments.New(segments.Options{Store: at, Publish: true, Clock: clock.Real()})
+	})
+	last := crawled.URL(2, 0)
+	w.Set(last, "a zebra")
+	w.Visit(last) // its capture is in the file that is being written
+	for w.OnDisk(crawled.URL(0, 0)) || w.OnDisk(crawled.URL(1, 0)) {
+		_ = clock.Real().Sleep(t.Context(), time.Millisecond)
+	}
+	if !w.OnDisk(last) {
+		t.Fatal("the last capture is not on the disk")
+	}
+	at.answers.Lock()
+	server, address := serveFeed(t, w, broadcast.Options{})
+	came := make(lines, 100)
+	s := subscribe(t, mirror.Options{Addresses: []string{address}, Dir: t.TempDir(), OnChange: func(c mirror.Change) error {
+		_, err := came.Write([]byte(c.URL))
+		return err
+	}})
+	within, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	select {
+	case first := <-came:
+		if first != last {
+			t.Errorf("%s came, want %s", first, last)
+		}
+	case <-within.Done():
+		t.Error("the page on the disk does not come")
+	}
+	if _, err := server.Totals(within); err != nil {
+		t.Errorf("the feed does not answer: %v", err)
+	}
+	at.answers.Unlock()
+	s.awaitEqual(w)
+	s.stop()
 }
 
 // TestLostCapture holds that a page whose capture is lost costs no mirror its other pages, that it is warned of once

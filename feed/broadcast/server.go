@@ -14,6 +14,7 @@ import (
 	"freshet/feed"
 	"freshet/feed/broadcast/scheduler"
 	"freshet/store"
+	"freshet/weburl"
 )
 
 // Options configures a Server. All fields but Store and Bell have defaults.
@@ -102,10 +103,12 @@ type Server struct {
 
 	receivers []int // scratch of send
 
-	unread  []int      // chunks that are held because of a page that cannot be read
-	lacking uint64     // the pages that were to be read of the first of them
-	again   time.Time  // when that one is tried again; zero: it is being tried
-	probed  chan error // the outcome
+	away     []int     // chunks that are held until they are read beside the loop
+	again    time.Time // when the first of them is to be read
+	fetching bool      // it is being read
+	fetches  chan *fetched
+	fetched  *fetched // the next chunk to send; nil: the scheduler says
+	waits    bool     // it was logged that pages cannot be read
 
 	streams atomic.Int64 // requests for the stream under way, admitted or not
 	reading atomic.Int64 // bytes in memory of subscriptions that are not admitted yet
@@ -137,7 +140,7 @@ func NewServer(o Options) (*Server, error) {
 	return &Server{
 		o: o, demand: scheduler.NewDemand(policy, scheduler.Options{Copies: o.Transport.Copies()}), started: o.Clock.Now(),
 		catalog:  newCatalog(o.Store, o.Logger, o.ChunkBytes),
-		audience: newAudience(), asks: make(chan func()), done: make(chan struct{}), probed: make(chan error, 1),
+		audience: newAudience(), asks: make(chan func()), done: make(chan struct{}), fetches: make(chan *fetched, 1),
 	}, nil
 }
 
@@ -162,8 +165,8 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		for _, session := range s.sessions {
 			session.queue.close()
 		}
-		if len(s.unread) > 0 && s.again.IsZero() {
-			<-s.probed
+		if s.fetching {
+			<-s.fetches
 		}
 	}()
 	if s.reader, err = feed.NewReader(s.o.Store, feed.Start, ""); err != nil {
@@ -201,8 +204,10 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		select {
 		case ask := <-s.asks:
 			ask()
-		case err := <-s.probed:
-			s.tried(err)
+		case f := <-s.fetches:
+			if err := s.tried(f); err != nil {
+				return err
+			}
 		case <-bell:
 			grown = true
 		case <-timer.C:
@@ -289,32 +294,29 @@ func (s *Server) want(session *Session, has *inventory, number int) (want schedu
 }
 
 // step sends a chunk if the budget allows it and a client needs one. Otherwise it returns how long to wait. It holds a
-// chunk that cannot be read, so that others go on.
+// chunk that is not on this disk until it was read beside the loop, so that others go on.
 func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) {
-	wait = s.beat.Sub(now)
-	if len(s.unread) > 0 && !s.again.IsZero() {
-		if now.Before(s.again) {
-			wait = min(wait, s.again.Sub(now))
-		} else {
-			s.again = time.Time{}
-			s.catalog.probe(s.unread[0], s.lacking, s.probed)
-		}
+	if s.fetched != nil && !s.demand.Needed(s.fetched.number) {
+		s.fetched = nil // its clients have gone
 	}
+	wait = min(s.beat.Sub(now), s.fetch(now))
 	if now.Before(s.next) {
 		return min(wait, s.next.Sub(now)), false, nil
 	}
-	number, ok := s.demand.Pick(s.seconds(now))
+	var has map[weburl.Fingerprint]Page
+	number, ok := 0, false
+	if s.fetched != nil {
+		number, has, ok = s.fetched.number, s.fetched.pages, true
+	} else {
+		number, ok = s.demand.Pick(s.seconds(now))
+	}
+	s.fetched = nil
 	if !ok {
 		return wait, false, nil
 	}
-	pages := s.demand.Missing(number)
-	chunk, err := s.catalog.load(number, pages, len(s.unread) > 0)
+	chunk, err := s.catalog.load(number, s.demand.Missing(number), has)
 	if errors.Is(err, errUnread) {
-		if len(s.unread) == 0 {
-			s.o.Logger.Warn("a page of the feed waits until it can be read; those on this disk go on", "error", err)
-			s.lacking, s.again = pages, now.Add(readAgain)
-		}
-		s.unread = append(s.unread, number)
+		s.away = append(s.away, number)
 		s.demand.Hold(number, true, s.seconds(now))
 		return 0, true, nil
 	}
@@ -329,17 +331,46 @@ func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) 
 	return 0, true, nil
 }
 
-// tried lets the held chunks be sent if the first of them could be read.
-func (s *Server) tried(err error) {
-	now := s.o.Clock.Now()
-	if errors.Is(err, errUnread) {
-		s.again = now.Add(readAgain)
-		return
+// fetch begins to read the next chunk that is away, or returns how long to wait before that.
+func (s *Server) fetch(now time.Time) (wait time.Duration) {
+	for !s.fetching && s.fetched == nil && len(s.away) > 0 {
+		if now.Before(s.again) {
+			return s.again.Sub(now)
+		}
+		number := s.away[0]
+		s.demand.Hold(number, false, s.seconds(now)) // what a held chunk lacks is not told
+		pages := s.demand.Missing(number)
+		if pages == 0 {
+			s.away = s.away[1:]
+			continue
+		}
+		s.demand.Hold(number, true, s.seconds(now))
+		s.fetching = true
+		s.catalog.fetch(number, pages, s.fetches)
 	}
-	for _, number := range s.unread {
-		s.demand.Hold(number, false, s.seconds(now))
+	return heartbeat
+}
+
+// tried takes the outcome of a fetch. A chunk that could not be read goes behind the others.
+func (s *Server) tried(f *fetched) error {
+	s.fetching = false
+	s.catalog.learn(f)
+	if errors.Is(f.err, errUnread) {
+		if !s.waits {
+			s.waits = true
+			s.o.Logger.Warn("a page of the feed waits until it can be read; those on this disk go on", "error", f.err)
+		}
+		s.again = s.o.Clock.Now().Add(readAgain)
+		s.away = append(s.away[1:], f.number)
+		return nil
 	}
-	s.unread = nil
+	if f.err != nil {
+		return f.err
+	}
+	s.waits, s.fetched = false, f
+	s.demand.Hold(f.number, false, s.seconds(s.o.Clock.Now()))
+	s.away = s.away[1:]
+	return nil
 }
 
 // send sends a chunk to all clients that need it, and tells those that now have everything.

@@ -41,6 +41,12 @@ type Web struct {
 // New starts a crawl of that many sites, each with that many pages, and waits until every page is stored. The crawl
 // ends with the test.
 func New(t *testing.T, sites, pages int) *Web {
+	return NewWith(t, sites, pages, func(*node.Options) {})
+}
+
+// NewWith is New with other options of the crawl.
+func NewWith(t *testing.T, sites, pages int, set func(*node.Options)) *Web {
+	t.Helper()
 	w := &Web{t: t, pages: map[string]string{}}
 	for s := range sites {
 		for p := range pages {
@@ -61,6 +67,7 @@ func New(t *testing.T, sites, pages int) *Web {
 			o.Seeds = append(o.Seeds, parse(t, URL(s, p)))
 		}
 	}
+	set(&o)
 	var err error
 	if w.engine, err = node.Open(o); err != nil {
 		t.Fatal(err)
@@ -156,6 +163,12 @@ func (w *Web) capture(at string) store.Pointer {
 		w.t.Fatal(err)
 	}
 	return v.Capture
+}
+
+// OnDisk reports whether the last version of a page is in a file and not in an object store.
+func (w *Web) OnDisk(at string) bool {
+	w.t.Helper()
+	return w.Store().OnDisk(w.capture(at))
 }
 
 // captures are the files of a crawl's captures.
