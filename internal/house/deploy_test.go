@@ -101,6 +101,55 @@ func TestDeploySecrets(t *testing.T) {
 	}
 }
 
+// TestDeployRollsOut holds that a new pod has time to take its share before the next one ends, that a drain of machines
+// ends one pod at a time, and that the program can write temporary files. A service manager waits for a node that reads
+// a large crawl.
+func TestDeployRollsOut(t *testing.T) {
+	text := rendered(t)
+	budget, pause := "", 0
+	for d := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var document struct {
+			Kind string `yaml:"kind"`
+			Spec struct {
+				MinReadySeconds int `yaml:"minReadySeconds"`
+				MaxUnavailable  int `yaml:"maxUnavailable"`
+				Selector        struct {
+					MatchLabels map[string]string `yaml:"matchLabels"`
+				} `yaml:"selector"`
+			} `yaml:"spec"`
+		}
+		if err := d.Decode(&document); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil && document.Kind != "Service" { // its selector is another kind of map
+			t.Fatal(err)
+		}
+		switch document.Kind {
+		case "PodDisruptionBudget":
+			budget = fmt.Sprint(document.Spec.MaxUnavailable, document.Spec.Selector.MatchLabels)
+		case "StatefulSet":
+			pause = document.Spec.MinReadySeconds
+		}
+	}
+	if budget != "1 map[app:crawl]" {
+		t.Errorf("the disruption budget is %q, want one pod of the crawl", budget)
+	}
+	if pause < 30 {
+		t.Errorf("a pod counts as available after %d s: it takes its share after up to 30", pause)
+	}
+	temporary := false
+	for _, m := range containerOf(t, text).VolumeMounts {
+		temporary = temporary || m.MountPath == "/tmp" && !m.ReadOnly
+	}
+	if !temporary {
+		t.Error("/tmp is not mounted, and the image is read-only")
+	}
+	for name, line := range map[string]string{"deploy/Dockerfile": " /tmp\n", "deploy/freshet.service": "\nTimeoutStartSec=infinity\n"} {
+		if !strings.Contains(string(read(t, name)), line) {
+			t.Errorf("%s has no line with %q", name, line)
+		}
+	}
+}
+
 // container is what a pod of the chart has of secrets.
 type container struct {
 	Env []struct {
