@@ -19,7 +19,7 @@ const (
 
 // kin is no word of the site: a page of the same small folder changed, or the page with the folder's name. Such a hint
 // counts like a claim: it is trusted as far as earlier hints at the site were right. It is not stored, because repeated
-// visits give it again.
+// visits give it again. As far as hints are right, a visit to a page is also a look at its kin.
 const kin Source = math.MaxUint8
 
 // claimant is one source of one site.
@@ -69,31 +69,80 @@ func (l *learner) claim(id ID, source Source, at float64) bool {
 	return changes > 0
 }
 
-// hint marks the kin of a page that changed: they may have changed too. It calls f for those whose expected changes
-// rise.
-func (l *learner) hint(id ID, at float64, f func(ID)) {
-	tell := func(folder int32) {
-		for _, other := range l.forest.folders[folder].kin {
+// tell tells the kin of a page of a visit at a time; last is the time of the visit before. If the page has changed,
+// they may have changed too. If another of them told of a change after last, it was probably this one: they have been
+// told, and visits since then have shown whether it reached them. tell calls f for those whose value is another now.
+func (l *learner) tell(id ID, last, at float64, changed bool, f func(ID)) {
+	l.circles(id, func(circle *folder) {
+		circle.looked = math.Max(circle.looked, at)
+		news := changed && circle.told <= last
+		if news {
+			circle.told = at
+		}
+		for _, other := range circle.kin {
 			s := &l.pages[other]
-			if other == id || s.marks.has(hinted) || !(at > s.seen) {
+			if other == id || !(at > s.seen) {
 				continue
 			}
-			s.marks.set(hinted, true)
-			if l.changes(s, kin) > 0 {
+			if news {
+				s.marks.set(hinted, true)
+			}
+			if l.trusted(s, kin) > 0 {
 				f(other)
 			}
 		}
+	})
+}
+
+// circles calls f for the small folders that make pages kin of a page: its own, and the one with its name.
+func (l *learner) circles(id ID, f func(*folder)) {
+	if own := &l.forest.folders[l.pages[id].folder]; own.kin != nil {
+		f(own)
 	}
-	tell(l.pages[id].folder)
-	if own, ok := l.forest.named[id]; ok {
-		tell(own)
+	if at, ok := l.forest.named[id]; ok && l.forest.folders[at].kin != nil {
+		f(&l.forest.folders[at])
 	}
+}
+
+// A kinship is what a page has in common with its kin.
+type kinship struct {
+	heard float64 // last visit to the page or one of them
+	alike float64 // the share of the changes of one that another takes part in
+	since float64 // from when the page's own changes count: such a visit shows that share of those before it
+}
+
+// kinship returns what a page visited at from has in common with its kin, as far as they were visited by a time.
+func (l *learner) kinship(id ID, from, by float64) kinship {
+	k := kinship{from, 0, from}
+	l.circles(id, func(circle *folder) {
+		k.heard = math.Max(k.heard, math.Min(circle.looked, by))
+		k.alike = l.trusted(&l.pages[id], kin)
+	})
+	k.since += k.alike * (k.heard - from)
+	return k
+}
+
+// kinWeight returns the weight of a page's kin, without those that a hint already marks.
+func (l *learner) kinWeight(id ID) (sum float64) {
+	l.circles(id, func(circle *folder) {
+		for _, other := range circle.kin {
+			if s := &l.pages[other]; other != id && !s.marks.has(hinted) {
+				sum += float64(s.weight)
+			}
+		}
+	})
+	return sum
 }
 
 // changes returns the expected changes that a claim of a source adds to a page's.
 func (l *learner) changes(s *state, source Source) float64 {
+	return -math.Log1p(-l.trusted(s, source))
+}
+
+// trusted returns the precision of a source's claims about a page, or 0 if it is too low to count.
+func (l *learner) trusted(s *state, source Source) float64 {
 	if p := l.trust[l.claimant(s, source)].Precision(); p >= leastPrecision {
-		return -math.Log1p(-p)
+		return p
 	}
 	return 0
 }

@@ -24,6 +24,8 @@ type folder struct {
 	weight float64 // of the present pages
 	own    int32   // ever added in it and not below it, and the page of its name
 	kin    []ID    // those of them that are present, while they were few, see forest.join
+	looked float64 // last visit to one of them
+	told   float64 // last visit to one of them that told the others of a change
 	group  *group  // nil while it has too few pages
 	inner  *group  // its innermost group when the forest had asOf groups
 	asOf   int32

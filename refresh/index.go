@@ -13,11 +13,12 @@ import (
 //	w Σ p_k (1 - (1+x_k) e^-x_k) / (d_k + h),   x_k = d_k t + S,
 //
 // Here p is the belief about the page's rate d. S is the expected number of shared changes since the visit, plus the
-// claimed ones (see Claim). h is the usual rate of shared changes. With a known rate and S = 0 this is the Whittle
-// index of freshness: to take the highest is optimal in the limit of many pages. The mean is over values, not rates.
-// So a page that is believed to change too fast is visited again, and the belief is corrected. With the value at the
-// mean rate it would be given up forever. If a page changes at a certain hour of the day, t runs on the page's own
-// clock, which is faster at that hour (see change.Timetable).
+// claimed ones (see Claim). h is the usual rate of shared changes. A visit to another page of a small folder counts as
+// a part of a visit, and a visit is worth more for what it tells about them (see kinship). With a known rate, S = 0 and
+// no such page this is the Whittle index of freshness: to take the highest is optimal in the limit of many pages. The
+// mean is over values, not rates. So a page that is believed to change too fast is visited again, and the belief is
+// corrected. With the value at the mean rate it would be given up forever. If a page changes at a certain hour of the
+// day, t runs on the page's own clock, which is faster at that hour (see change.Timetable).
 type Index struct {
 	learner learner
 	ranking Ranking
@@ -40,7 +41,7 @@ func NewIndex(o IndexOptions) *Index {
 	x := &Index{learner: newLearner(o.Learning), rate: o.Rate, guard: o.Age / day}
 	x.ranking = Ranking{
 		Value:  x.Value,
-		Since:  x.learner.tried,
+		Since:  func(id ID) float64 { return x.learner.kinship(id, x.learner.tried(id), math.Inf(1)).heard },
 		Growth: 2,
 		Steady: x.learner.steady,
 	}
@@ -93,14 +94,15 @@ func (x *Index) Weigh(id ID, weight float64) {
 // Visited learns from the visit and ranks the page again.
 func (x *Index) Visited(id ID, v Visit) {
 	x.now = math.Max(x.now, v.At)
+	last := x.learner.must(id).seen
 	x.learner.visited(id, v)
 	x.watched(id, func(g *group) {
 		g.looked = math.Max(g.looked, v.At)
 		x.looks.Place(g.id, x.now)
 	})
 	x.ranking.Place(id, x.now)
-	if v.Outcome == Changed {
-		x.learner.hint(id, v.At, func(other ID) { x.ranking.Again(other, x.now) })
+	if v.Outcome != Unknown {
+		x.learner.tell(id, last, v.At, v.Outcome == Changed, func(other ID) { x.ranking.Again(other, x.now) })
 	}
 }
 
@@ -217,20 +219,27 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 	}
 	shared := claimed + l.shared(g, l.days(tried), l.days(at))
 	inverse := l.inverses(g)
-	lived := l.timetable(id).Awaited(tried, at)
-	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
-	sum, mass := 0.0, 0.0
-	own := change.GridRate(0) * lived
+	kinship := l.kinship(id, tried, at)
 	evidence := l.beliefs[id].Evidence()
-	for k, prior := range g.prior {
-		post := float64(prior) * float64(evidence[k])
-		fresh, young := saved(own+shared, q*s)
-		sum += post * inverse[k] * (fresh + x.guard*inverse[k]*young)
-		mass += post
-		q *= q
-		own *= 2
+	mean := func(lived, shared float64) float64 {
+		q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
+		sum, mass := 0.0, 0.0
+		own := change.GridRate(0) * lived
+		for k, prior := range g.prior {
+			post := float64(prior) * float64(evidence[k])
+			fresh, young := saved(own+shared, q*s)
+			sum += post * inverse[k] * (fresh + x.guard*inverse[k]*young)
+			mass += post
+			q *= q
+			own *= 2
+		}
+		return sum / mass
 	}
-	return float64(p.weight) * sum / mass
+	value := float64(p.weight) * mean(l.timetable(id).Awaited(kinship.since, at), shared)
+	if kinship.alike > 0 {
+		value += kinship.alike * l.kinWeight(id) * mean(at-kinship.heard, 0)
+	}
+	return value
 }
 
 // saved returns the savings of a visit in staleness, 1 - (1+x)e, and in age, x²/2 + x e - (1-e), with e = e^-x, in

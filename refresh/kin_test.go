@@ -1,6 +1,7 @@
 package refresh_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -68,6 +69,52 @@ func TestKin(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestKinTogether has two folders of four pages each, which change together every ten days. The pages are visited in
+// turn, so each change is found four times. The later three tell nothing new: hints stay right. After a visit to one
+// page that found nothing, the others are believed fresher, and a visit is worth more than one to a page of its own.
+func TestKinTogether(t *testing.T) {
+	paths := []string{"/a", "/a/1", "/a/2", "/a/3", "/b", "/b/1", "/b/2", "/b/3", "/alone/page"}
+	x := newKindred(paths...)
+	at, seen := 0.0, make([]float64, len(paths))
+	visit := func(id refresh.ID, outcome refresh.Outcome) {
+		x.Visited(id, refresh.Visit{At: at, Outcome: outcome})
+		x.Learn(at)
+		seen[id] = at
+	}
+	for n := range 60 * len(paths) {
+		at += day / 3
+		id := n % len(paths)
+		outcome := refresh.Unchanged
+		if math.Floor(at/(10*day)) > math.Floor(seen[id]/(10*day)) {
+			outcome = refresh.Changed
+		}
+		visit(refresh.ID(id), outcome)
+	}
+	for id := range paths {
+		at += day / 3
+		visit(refresh.ID(id), refresh.Unchanged)
+	}
+	later := at + 4*day
+	if kin, alone := x.Value(x.ids["/b"], later), x.Value(x.ids["/alone/page"], later); kin < 2*alone {
+		t.Errorf("a visit to a page with three kin is worth %.0f, to a page without kin %.0f: want twice as much", kin, alone)
+	}
+	at = later
+	before := x.Copy(x.ids["/a/1"], at).Stale
+	visit(x.ids["/a"], refresh.Unchanged)
+	if after := x.Copy(x.ids["/a/1"], at).Stale; after > before/2 {
+		t.Errorf("a page is stale with %.3f before its kin was found unchanged, and with %.3f after: want half", before, after)
+	}
+	visit(x.ids["/b"], refresh.Changed)
+	if stale := x.Copy(x.ids["/b/1"], at).Stale; stale < 0.8 {
+		t.Errorf("a page is stale with %.3f after its kin changed, want 0.8", stale)
+	}
+	at += day / 3
+	visit(x.ids["/b/1"], refresh.Changed)
+	if stale := x.Copy(x.ids["/b"], at).Stale; stale > 0.2 {
+		t.Errorf("a page visited since its kin changed is stale with %.3f, want at most 0.2", stale)
 	}
 }
 
