@@ -400,6 +400,19 @@ func (c *crew) carry(w *world, work Work) {
 			c.send(w, parcel.To, Arriving{Parcel{From: parcel.From, To: parcel.To, Parts: []Part{again}}})
 		}
 	}
+	for _, u := range work.AskRobots {
+		told := func(r Reply) {
+			if w.shard != nil {
+				w.now = c.time(w)
+				w.tell(RobotsTold{u, r.Robots, r.Free})
+			}
+		}
+		if owner := c.owner[c.store.Home(u.Site())]; owner != nil && owner.shard != nil {
+			c.order(owner, AskRobots{u}, told)
+		} else {
+			told(Reply{})
+		}
+	}
 	for _, receipt := range work.Receipts {
 		c.send(w, receipt.From, Received{receipt})
 	}

@@ -115,6 +115,14 @@ type (
 		Lost bool
 	}
 
+	// RobotsTold has the reply to an AskRobots that this shard's Work had. If neither Robots nor Free is set, the host
+	// has no owner now. Every AskRobots must have its RobotsTold; the shard asks again after some minutes without one.
+	RobotsTold struct {
+		URL    weburl.URL
+		Robots *RobotsAnswer
+		Free   time.Time
+	}
+
 	// Widen adds sites to the scope: some of their pages, in other shards' partitions, have become seeds.
 	Widen struct {
 		Seeds []weburl.URL
@@ -128,25 +136,26 @@ type (
 	Sorted struct{ Places *Places }
 )
 
-func (Begin) isEvent()     {}
-func (End) isEvent()       {}
-func (Room) isEvent()      {}
-func (Resolved) isEvent()  {}
-func (Ended) isEvent()     {}
-func (Processed) isEvent() {}
-func (Appended) isEvent()  {}
-func (Decided) isEvent()   {}
-func (Kept) isEvent()      {}
-func (Rebuilt) isEvent()   {}
-func (Ordered) isEvent()   {}
-func (Weighed) isEvent()   {}
-func (Reweighed) isEvent() {}
-func (Sorted) isEvent()    {}
-func (Arriving) isEvent()  {}
-func (Received) isEvent()  {}
-func (Resend) isEvent()    {}
-func (Widen) isEvent()     {}
-func (Budget) isEvent()    {}
+func (Begin) isEvent()      {}
+func (End) isEvent()        {}
+func (Room) isEvent()       {}
+func (Resolved) isEvent()   {}
+func (Ended) isEvent()      {}
+func (Processed) isEvent()  {}
+func (Appended) isEvent()   {}
+func (Decided) isEvent()    {}
+func (Kept) isEvent()       {}
+func (Rebuilt) isEvent()    {}
+func (Ordered) isEvent()    {}
+func (Weighed) isEvent()    {}
+func (Reweighed) isEvent()  {}
+func (Sorted) isEvent()     {}
+func (Arriving) isEvent()   {}
+func (Received) isEvent()   {}
+func (Resend) isEvent()     {}
+func (Widen) isEvent()      {}
+func (RobotsTold) isEvent() {}
+func (Budget) isEvent()     {}
 
 // Given is the kind of result that a request gave.
 type Given uint8
@@ -174,6 +183,9 @@ type Work struct {
 
 	Parcels  []Parcel  // links to send to the owner of Parcel.To
 	Receipts []Receipt // to send to the owner of Receipt.From
+
+	// AskRobots are the URLs of AskRobots orders for other shards; the replies come as RobotsTold.
+	AskRobots []weburl.URL
 
 	// Append is the next group of records to make durable: all of them, or a prefix. There is no other group until this
 	// one is Appended.
@@ -254,6 +266,9 @@ type Reply struct {
 	Count   int64             // number of pages affected by the order
 	Refused map[string]string // URLs that were refused, with the reason
 	Err     error
+
+	Robots *RobotsAnswer // of AskRobots
+	Free   time.Time     // when to give AskRobots again if there is no answer; zero: not known
 }
 
 // PageKey names a page's row.

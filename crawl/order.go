@@ -73,6 +73,10 @@ type (
 
 	// Strike names the pages that were being processed when the last run was cut off, with the number of their visits.
 	Strike struct{ Pages []Struck }
+
+	// AskRobots requests a URL to which the robots.txt of a site of another shard redirects. It comes from that shard.
+	// Reply.Robots is the answer, or Reply.Free is when to ask again.
+	AskRobots struct{ URL weburl.URL }
 )
 
 // Struck is a page that was being processed when a run was cut off. If its row has more visits now, it was committed
@@ -95,6 +99,7 @@ func (Reload) isOrder()      {}
 func (Strike) isOrder()      {}
 func (Give) isOrder()        {}
 func (Take) isOrder()        {}
+func (AskRobots) isOrder()   {}
 
 // ErrUnknown is the reply for a page or site that the crawl does not know. Like ErrOrder, its text is for operators.
 var ErrUnknown = errors.New("not found")

@@ -67,6 +67,8 @@ func (s *Shard) carryOut(order Order, reply replier) error {
 		return s.takeOver(o, reply)
 	case Strike:
 		return s.strike(o.Pages, done)
+	case AskRobots:
+		return s.askFor(o.URL, reply)
 	}
 	panic(fmt.Sprintf("crawl: no such order: %T", order))
 }

@@ -71,8 +71,8 @@ func (s *Shard) askRobots(t *turn) error {
 	request := s.request(t)
 	request.URL = at
 	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
-	if other := request.URL.Site(); other != site {
-		if ok, err := s.elsewhere(t, other); !ok {
+	if at.Site() != site {
+		if ok, err := s.elsewhere(t, at); !ok {
 			return err
 		}
 	}
@@ -80,11 +80,12 @@ func (s *Shard) askRobots(t *turn) error {
 	return nil
 }
 
-// elsewhere directs an errand to another site. If the site may not be requested now, ok is false: the errand is over
-// and is tried again later.
-func (s *Shard) elsewhere(t *turn, other weburl.Site) (ok bool, err error) {
+// elsewhere directs an errand to a URL of another site. If the site may not be requested now, or by this shard, ok is
+// false: the errand is over and is tried again later.
+func (s *Shard) elsewhere(t *turn, at weburl.URL) (ok bool, err error) {
+	other := at.Site()
 	if !s.serves(s.home(other)) {
-		return false, s.robotsAway(t)
+		return false, s.askAway(t, at)
 	}
 	if err := s.meet(other); err != nil {
 		return false, err
@@ -139,8 +140,8 @@ func (s *Shard) meet(site weburl.Site) error {
 	return s.takeIn(info)
 }
 
-// robotsAway ends an errand to a host that may not be requested, as if the host did not answer. The host belongs to
-// another shard, which keeps its intervals, or the pages of the site have waited long enough for it.
+// robotsAway ends an errand to a host that may not be requested, as if the host did not answer: the pages of the site
+// have waited long enough for it.
 func (s *Shard) robotsAway(t *turn) error {
 	if _, err := s.judge(t, robots.Answer{}); err != nil {
 		return err
@@ -176,22 +177,27 @@ func (s *Shard) robotsEnded(t *turn, e Ended, answer frontier.Answer) error {
 	case t.page.Failures == 0:
 		s.nobody++
 	}
+	s.recordRobots(t, v, e.Robots.Body, e.Robots.Record)
+	s.out.Process = append(s.out.Process, Process{Turn: t.number, URL: t.url, Robots: t.record})
+	return nil
+}
+
+// recordRobots completes the record of an answer for an errand.
+func (s *Shard) recordRobots(t *turn, v robots.Verdict, body []byte, record *store.Robots) {
 	if v.Fresh || !v.Until.IsZero() {
 		s.hold(t.page.Site, v.Standing)
 		t.unstored = true
 	}
-	t.record = e.Robots.Record
+	t.record = record
 	if t.record.TDMRep = t.isTDMRep(); !v.Until.IsZero() {
 		t.record.Expires = unix(s.front.RobotsUntil(t.page.Site))
 	}
 	switch {
 	case v.Fresh && t.record.TDMRep:
-		t.record.KeepTDMRep, t.record.Body = true, slices.Clone(e.Robots.Body[:min(len(e.Robots.Body), robots.MaxTDMRep)])
+		t.record.KeepTDMRep, t.record.Body = true, slices.Clone(body[:min(len(body), robots.MaxTDMRep)])
 	case v.Fresh:
-		t.record.Keep, t.record.Body, t.record.Rules = true, slices.Clone(e.Robots.Body), v.Standing.Rules.Digest()
+		t.record.Keep, t.record.Body, t.record.Rules = true, slices.Clone(body), v.Standing.Rules.Digest()
 	}
-	s.out.Process = append(s.out.Process, Process{Turn: t.number, URL: t.url, Robots: t.record})
-	return nil
 }
 
 // isTDMRep reports whether an errand is for the site's tdmrep.json.

@@ -30,6 +30,8 @@ type Shard struct {
 
 	unstored map[weburl.Site]unstored // rules that the rows have not yet
 
+	away away
+
 	turns  map[Turn]*turn
 	last   Turn // the last turn handed out
 	asking int  // turns that are not Ended
@@ -93,7 +95,7 @@ func (s *Shard) take(event Event) error {
 	case Room:
 		s.room = e.Turns
 	case Resolved:
-		s.resolved(e)
+		return s.resolved(e)
 	case Ended:
 		return s.ended(e)
 	case Processed:
@@ -122,6 +124,8 @@ func (s *Shard) take(event Event) error {
 		} else {
 			s.resend(e.To)
 		}
+	case RobotsTold:
+		return s.robotsTold(e)
 	case Widen:
 		for _, seed := range e.Seeds {
 			s.finder.Bounds().Scope.AddSeed(seed)

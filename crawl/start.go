@@ -37,7 +37,7 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 		settings: settings, rules: rules, rows: rows, seen: links, now: now,
 		book:   robots.NewBook(settings.Agent, settings.TDMRep, settings.RobotsBytes),
 		places: newPlaces(settings.Ordering), pings: newPings(settings.Refresh, now),
-		obeys: obedience{waiting: map[weburl.Site]bool{}}, turns: map[Turn]*turn{}, unstored: map[weburl.Site]unstored{},
+		obeys: obedience{waiting: map[weburl.Site]bool{}}, turns: map[Turn]*turn{}, away: away{}, unstored: map[weburl.Site]unstored{},
 		counts: Counts{Errors: map[string]int64{}, Refused: map[string]int64{}},
 	}
 	options := settings.FrontierOptions(rules.manners)

@@ -29,6 +29,7 @@ type turn struct {
 	said     string        // terms of use for the page in the site's robots.txt and tdmrep.json
 	// unasked: the address guard refused the request for a robots.txt, so its host owes no interval.
 	unasked bool
+	reply   replier // to the shard that a request for a robots.txt is made for; nil: for this one
 }
 
 // handOut hands out turns while there is room and a page to request.
@@ -247,25 +248,29 @@ func (s *Shard) refuse(t *turn, reason string) {
 }
 
 // resolved decides whether a turn's request may go to the address of its host.
-func (s *Shard) resolved(e Resolved) {
+func (s *Shard) resolved(e Resolved) error {
 	t := s.turns[e.Turn]
 	free, _ := s.front.Bind(t.asked, e.Address, s.now)
 	s.out.Leaves = append(s.out.Leaves, Leave{e.Turn, free})
 	if free {
-		return
+		return nil
 	}
 	s.asking-- // the page is back in its queue
-	s.giveUp(t)
+	return s.giveUp(t)
 }
 
 // giveUp ends a turn that was not requested, and whose host is given back.
-func (s *Shard) giveUp(t *turn) {
+func (s *Shard) giveUp(t *turn) error {
+	s.done(t)
+	if t.reply != nil {
+		return t.reply(Reply{Free: s.now.Add(s.of(time.Second))})
+	}
 	if t.page.Robots {
 		s.dropErrand(t)
 	} else {
 		s.refund()
 	}
-	s.done(t)
+	return nil
 }
 
 // ended gives back the host of a turn whose request has ended, and passes the answer on for processing.
@@ -277,15 +282,16 @@ func (s *Shard) ended(e Ended) error {
 	case Nothing:
 		s.lost = true
 		s.front.Return(t.asked, s.now)
-		s.giveUp(t)
-		return nil
+		return s.giveUp(t)
 	case Unheard:
 		s.front.Done(t.asked, frontier.Answer{End: e.At, Took: took, Unheard: true}, s.now)
-		s.giveUp(t)
-		return nil
+		return s.giveUp(t)
 	}
 	s.counts.Bytes += e.Bytes
 	answer := frontier.Answer{End: e.At, Took: took, Kept: e.Kept, Failed: e.Failed, RetryAfter: e.RetryAfter}
+	if t.reply != nil {
+		return s.askedFor(t, e, answer)
+	}
 	if t.page.Robots {
 		return s.robotsEnded(t, e, answer)
 	}

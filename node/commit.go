@@ -109,8 +109,11 @@ func (n *Node) keepGroups(groups []*group) error {
 				continue
 			}
 			if a.Refused == nil {
-				v := g.visits[i]
-				fetches = append(fetches, store.Fetch{Record: rest[0], Members: v.members, Main: v.main, ID: v.id, Owes: a.Owes})
+				fetch := store.Fetch{Record: rest[0], Owes: a.Owes}
+				if v := g.visits[i]; v != nil { // else another shard made the request
+					fetch.Members, fetch.Main, fetch.ID = v.members, v.main, v.id
+				}
+				fetches = append(fetches, fetch)
 				marks = append(marks, &g.done.At[i])
 				rest = rest[1:]
 			}

@@ -270,6 +270,9 @@ func (l *loop) carryOut(work crawl.Work) {
 		l.replies[r.Number] <- r
 		delete(l.replies, r.Number)
 	}
+	for _, u := range work.AskRobots {
+		l.jobs.Go(func() { l.askRobots(u) })
+	}
 	for _, parcel := range work.Parcels {
 		l.send(parcel)
 	}

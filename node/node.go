@@ -49,7 +49,7 @@ type Node struct {
 	groups  chan *group   // to be stored; the loops send
 
 	fetches sync.WaitGroup
-	jobs    sync.WaitGroup // rankings
+	jobs    sync.WaitGroup // rankings, and questions to other shards
 	hands   sync.WaitGroup // workers, committer, errands
 
 	life     context.Context // ends with the crawl's first fault, and with Close

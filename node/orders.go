@@ -1,8 +1,10 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"freshet/crawl"
 	"freshet/weburl"
@@ -22,6 +24,9 @@ func (n *Node) order(o crawl.Order) (crawl.Reply, error) {
 // Obey makes all shards of the node that an order concerns carry it out, and waits for the replies. It returns
 // crawl.ErrElsewhere if another node has the partition.
 func (n *Node) Obey(o crawl.Order) (sum crawl.Reply, err error) {
+	if o, asks := o.(crawl.AskRobots); asks {
+		return n.askFor(o)
+	}
 	if _, purges := o.(crawl.Purge); purges {
 		defer signal(n.keeper.purge)
 	}
@@ -42,6 +47,32 @@ func (n *Node) Obey(o crawl.Order) (sum crawl.Reply, err error) {
 		maps.Copy(sum.Refused, r.Refused)
 	}
 	return sum, nil
+}
+
+// robotsTime is how long a node waits for another node's answer to an AskRobots.
+const robotsTime = 4 * time.Minute
+
+// askRobots makes the owner of a URL's host request it, and reports the answer to the shard.
+func (l *loop) askRobots(u weburl.URL) {
+	var r crawl.Reply
+	var err error
+	if o := (crawl.AskRobots{URL: u}); l.opt.Cluster == nil || l.has(l.store.Home(u.Site())) {
+		r, err = l.askFor(o)
+	} else {
+		ctx, cancel := context.WithTimeout(l.life, robotsTime)
+		defer cancel()
+		r, err = l.opt.Cluster.Ask(ctx, l.store.Home(u.Site()), o)
+	}
+	if err != nil {
+		r = crawl.Reply{}
+	}
+	l.mail.put(letter{event: crawl.RobotsTold{URL: u, Robots: r.Robots, Free: r.Free}})
+}
+
+// askFor makes a shard of the node request a URL for another shard. It holds up no hand-over.
+func (n *Node) askFor(o crawl.AskRobots) (crawl.Reply, error) {
+	l := n.owner(o.URL.Site())
+	return n.await(l, l.order(o))
 }
 
 // order passes an order to a shard.

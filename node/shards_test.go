@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/crawl"
+	"freshet/internal/broker"
 	"freshet/weburl"
 )
 
@@ -28,6 +29,52 @@ func TestShards(t *testing.T) {
 			web.check(t, o)
 		})
 	}
+}
+
+// TestRobotsOfAnotherShard has each host's robots.txt lie on another host, which another shard may own.
+func TestRobotsOfAnotherShard(t *testing.T) {
+	for _, shards := range []int{1, 4} {
+		t.Run(fmt.Sprint(shards), func(t *testing.T) {
+			web := newTestWeb(t, 9, 10)
+			web.led = true
+			o := web.fromOneSeed(t)
+			o.Shards = shards
+			run(t, o)
+			web.check(t, o)
+		})
+	}
+}
+
+// TestRobotsOfAnotherNode is TestRobotsOfAnotherShard with two nodes.
+func TestRobotsOfAnotherNode(t *testing.T) {
+	web := newTestWeb(t, 9, 1)
+	web.led = true
+	s := broker.JetStream(t)
+	o := web.options(t, vfs.NewMem(), "one")
+	seeds := o.Seeds
+	o.Seeds, o.Delay = nil, 5*time.Millisecond
+	first := join(t, s, o, "one")
+	o.FS, o.Dir = vfs.NewMem(), "two"
+	second := join(t, s, o, "two")
+	within(t, "both have partitions", func() bool { return first.owned() > 0 && second.owned() > 0 && first.owned()+second.owned() == 8 })
+	if added, refused, err := first.Add(seeds); err != nil || added != int64(len(seeds)) {
+		t.Fatal(added, refused, err)
+	}
+	within(t, "all pages are crawled", func() bool {
+		web.mu.Lock()
+		defer web.mu.Unlock()
+		for h := range web.hosts {
+			if web.requests[fmt.Sprintf("h%d.test/", h)] == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	if len(web.overlap) > 0 {
+		t.Errorf("asked twice at once: %s", web.overlap)
+	}
+	first.leave()
+	second.leave()
 }
 
 // byShards runs a test with one shard and with several.

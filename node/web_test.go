@@ -29,6 +29,7 @@ type testWeb struct {
 	hosts, pages int
 	server       *httptest.Server
 	onRequest    func(n int) // called with the number of requests so far
+	led          bool        // each robots.txt redirects to a file on the next host
 
 	mu       sync.Mutex
 	requests map[string]int // by URL
@@ -53,7 +54,11 @@ func (w *testWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	defer w.leave(r)
 	var host, page int
 	switch {
-	case r.URL.Path == "/robots.txt":
+	case r.URL.Path == "/robots.txt" && w.led:
+		fmt.Sscanf(r.Host, "h%d.test", &host)
+		http.Redirect(out, r, fmt.Sprintf("http://h%d.test/rules.txt", (host+1)%w.hosts), http.StatusFound)
+		return
+	case r.URL.Path == "/robots.txt", r.URL.Path == "/rules.txt":
 		fmt.Fprint(out, "User-agent: *\nDisallow: /private/\n")
 		return
 	case r.URL.Path == "/old":

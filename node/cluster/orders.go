@@ -32,6 +32,19 @@ type replyMessage struct {
 	Refused map[string]string `json:"refused,omitempty"`
 	Error   string            `json:"error,omitempty"`
 	Class   string            `json:"class,omitempty"` // of the error, as in classes
+	Robots  *robotsMessage    `json:"robots,omitempty"`
+	Free    *time.Time        `json:"free,omitempty"`
+}
+
+// robotsMessage is the answer to a request for a robots.txt. Its body has at most 512 KiB, so a server of NATS accepts
+// the message by default.
+type robotsMessage struct {
+	Redirect string `json:"redirect,omitempty"`
+	Reached  bool   `json:"reached,omitempty"`
+	Barred   bool   `json:"barred,omitempty"`
+	Nobody   bool   `json:"nobody,omitempty"`
+	Body     []byte `json:"body,omitempty"`
+	Record   []byte `json:"record"`
 }
 
 // classes are the errors that the sender of an order distinguishes.
@@ -71,6 +84,8 @@ func encodeOrder(o crawl.Order) (m orderMessage, err error) {
 		if !o.Target.URL.IsZero() {
 			m = orderMessage{Kind: "purge", URLs: []string{o.Target.URL.String()}}
 		}
+	case crawl.AskRobots:
+		m = orderMessage{Kind: "ask-robots", URLs: []string{o.URL.String()}}
 	default:
 		return m, fmt.Errorf("cluster: a %T is for no other node", o)
 	}
@@ -113,6 +128,8 @@ func decodeOrder(raw []byte) (crawl.Order, error) {
 		return o, nil
 	case m.Kind == "unblock" && m.Host != "":
 		return crawl.Unblock{Host: m.Host}, nil
+	case m.Kind == "ask-robots" && one:
+		return crawl.AskRobots{URL: urls[0]}, nil
 	case m.Kind == "recrawl" && one:
 		return crawl.Recrawl{URL: urls[0]}, nil
 	case m.Kind == "recrawl-site" && m.Site != "":
@@ -128,6 +145,15 @@ func decodeOrder(raw []byte) (crawl.Order, error) {
 // encodeReply returns a node's reply as it is sent.
 func encodeReply(r crawl.Reply, err error) ([]byte, error) {
 	m := replyMessage{Count: r.Count, Refused: r.Refused}
+	if !r.Free.IsZero() {
+		m.Free = &r.Free
+	}
+	if a := r.Robots; a != nil {
+		m.Robots = &robotsMessage{
+			Redirect: a.Redirect.String(), Reached: a.Reached, Barred: a.Barred, Nobody: a.Nobody, Body: a.Body,
+			Record: store.AppendRecord(nil, a.Record),
+		}
+	}
 	if err != nil {
 		m.Error = err.Error()
 		for name, class := range classes {
@@ -146,10 +172,39 @@ func decodeReply(raw []byte) (crawl.Reply, error) {
 		return crawl.Reply{}, fmt.Errorf("cluster: reply to an order: %w", err)
 	}
 	r := crawl.Reply{Count: m.Count, Refused: m.Refused}
+	if m.Free != nil {
+		r.Free = *m.Free
+	}
+	if m.Robots != nil {
+		var err error
+		if r.Robots, err = m.Robots.decode(); err != nil {
+			return crawl.Reply{}, err
+		}
+	}
 	if m.Error != "" {
 		return r, &farError{m.Error, classes[m.Class]}
 	}
 	return r, nil
+}
+
+func (m *robotsMessage) decode() (*crawl.RobotsAnswer, error) {
+	a := &crawl.RobotsAnswer{Nobody: m.Nobody}
+	a.Reached, a.Barred, a.Body = m.Reached, m.Barred, m.Body
+	var err error
+	if m.Redirect != "" {
+		if a.Redirect, err = weburl.Parse(m.Redirect); err != nil {
+			return nil, fmt.Errorf("cluster: reply to an order: %w", err)
+		}
+	}
+	record, err := store.DecodeRecord(m.Record)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: reply to an order: %w", err)
+	}
+	var is bool
+	if a.Record, is = record.(*store.Robots); !is {
+		return nil, fmt.Errorf("cluster: reply to an order: a %T for a robots.txt", record)
+	}
+	return a, nil
 }
 
 // Ask implements node.Cluster. If no node receives the request, it returns at once. A node that received it and

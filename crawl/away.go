@@ -1,0 +1,139 @@
+package crawl
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"freshet/crawl/keepfresh"
+	"freshet/crawl/robots"
+	"freshet/frontier"
+	"freshet/store"
+	"freshet/weburl"
+)
+
+// A site's robots.txt may redirect to a host of another shard's partition. Only that shard may request anything of the
+// host: it keeps its intervals. So the site's shard has the node pass it an AskRobots (Work.AskRobots), and goes on
+// with the answer (RobotsTold) as if it had made the request. If the host is not free, the answer says when to ask
+// again. The node has the record's capture only if one shard owns both hosts.
+
+// away holds the sites whose robots.txt another shard was asked for.
+type away map[weburl.URL]*awaited
+
+// awaited is a request that another shard was asked for.
+type awaited struct {
+	since time.Time
+	sites map[weburl.Site]int // that wait for the answer, with the failures in a row to get their robots.txt
+}
+
+// How long the wait is until another shard is asked again.
+const (
+	noOwner  = time.Minute     // after it did not own the host, or did not crawl
+	noAnswer = 5 * time.Minute // after no answer has come
+)
+
+// askAway has the owner of a host request a URL for an errand. The errand is over. It begins again when the owner has
+// answered.
+func (s *Shard) askAway(t *turn, u weburl.URL) error {
+	again := s.now.Add(s.of(noAnswer))
+	if deadline, ok := s.book.Deadline(t.page.Site); ok {
+		if !s.now.Before(deadline) {
+			return s.robotsAway(t)
+		}
+		again = keepfresh.Earliest(again, deadline)
+	}
+	waits := s.away[u]
+	if waits == nil || s.now.Sub(waits.since) >= s.of(noAnswer) {
+		waits = &awaited{since: s.now, sites: map[weburl.Site]int{}}
+		s.away[u] = waits
+		s.out.AskRobots = append(s.out.AskRobots, u)
+	}
+	waits.sites[t.page.Site] = t.page.Failures
+	s.front.AskRobots(t.page.Site, again, s.now)
+	s.front.Drop(t.page, s.now)
+	s.done(t)
+	return nil
+}
+
+// robotsTold continues the errands that wait for another shard's answer.
+func (s *Shard) robotsTold(e RobotsTold) error {
+	waits := s.away[e.URL]
+	delete(s.away, e.URL)
+	if waits == nil || s.ending != "" {
+		return nil
+	}
+	for _, site := range slices.Sorted(maps.Keys(waits.sites)) {
+		if !s.serves(s.home(site)) || !s.front.Known(site) {
+			continue
+		}
+		file, at := s.book.Where(site, s.now)
+		if at != e.URL {
+			continue // its robots.txt was asked for from the start since
+		}
+		if e.Robots == nil {
+			free := e.Free
+			if free.IsZero() {
+				free = s.now.Add(s.of(noOwner))
+			}
+			s.front.AskRobots(site, free, s.now)
+			continue
+		}
+		s.front.AskRobots(site, s.now, s.now)
+		s.last++
+		page := frontier.Page{Site: site, Robots: true, Failures: waits.sites[site]}
+		t := &turn{number: s.last, page: page, asked: page, url: file, unasked: true}
+		s.turns[t.number] = t
+		v, err := s.judge(t, e.Robots.Answer)
+		if err != nil {
+			return err
+		}
+		record := *e.Robots.Record
+		record.Site = site
+		s.recordRobots(t, v, e.Robots.Body, &record)
+		s.robotsProcessed(t, Processed{Turn: t.number})
+	}
+	return nil
+}
+
+// askFor requests a robots.txt, or what it redirects to, for a site of another shard.
+func (s *Shard) askFor(u weburl.URL, reply replier) error {
+	if err := s.here(u.Site()); err != nil {
+		return err
+	}
+	if !s.begun || s.ending != "" || s.paused {
+		return reply(Reply{})
+	}
+	if s.asking >= s.room {
+		return reply(Reply{Free: s.now.Add(s.of(time.Second))})
+	}
+	if err := s.meet(u.Site()); err != nil {
+		return err
+	}
+	page, free, ok := s.front.Reserve(u.Site(), s.now)
+	if !ok {
+		return reply(Reply{Free: free})
+	}
+	s.last++
+	t := &turn{number: s.last, page: page, asked: page, url: u, reply: reply}
+	s.turns[t.number] = t
+	request := s.request(t)
+	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
+	s.ask(request)
+	return nil
+}
+
+// askedFor ends a request for another shard. The reply does not wait for the record of the gate: after a crash every
+// host waits its interval.
+func (s *Shard) askedFor(t *turn, e Ended, answer frontier.Answer) error {
+	if e.Robots.Barred {
+		s.front.Drop(t.asked, s.now)
+	} else {
+		gate := s.front.Done(t.asked, answer, s.now)
+		site := t.asked.Site
+		s.proposeAside(&store.Gated{Partition: s.home(site), Host: site.Name(), Gate: *storedGate(gate)}, func() {})
+	}
+	s.done(t)
+	told := *e.Robots
+	told.Body = slices.Clone(told.Body) // it outlives the turn
+	return t.reply(Reply{Robots: &told})
+}
