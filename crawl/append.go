@@ -284,18 +284,25 @@ func ReadSite(rows Rows, standing func(weburl.Site) (robots.Standing, error), si
 
 // takeIn passes a stored site to the frontier.
 func (s *Shard) takeIn(info frontier.SiteInfo) error {
+	if err := s.takeInSlow(info.Site); err != nil {
+		return err
+	}
 	s.front.Restore(info, s.now)
-	return s.takeInSlow(info.Site)
+	return nil
 }
 
-// takeInSlow passes those sites of a site's host to the frontier that make the host slower and that no page brings
-// there. The intervals of a host thus do not depend on which of its sites have pages queued.
+// takeInSlow passes those other sites of a site's host to the frontier that make the host slower and that no page
+// brings there. The intervals of a host thus do not depend on which of its sites have pages queued. While the frontier
+// holds the host, it holds these sites.
 func (s *Shard) takeInSlow(site weburl.Site) error {
+	if s.front.KnownHost(site) {
+		return nil
+	}
 	for row, err := range s.rows.SitesOf(site) {
 		if err != nil {
 			return fmt.Errorf("crawl: sites of the host of %s: %w", site, err)
 		}
-		if s.front.Known(row.Site) || row.New+row.Due > 0 || watched(row) {
+		if row.Site == site || row.New+row.Due > 0 || watched(row) {
 			continue
 		}
 		info, err := s.siteInfo(row.Site)

@@ -76,6 +76,12 @@ func (f *Frontier) tick(now time.Time) instant {
 // knows of it to Restore.
 func (f *Frontier) Known(site weburl.Site) bool { return f.sites[site] != nil }
 
+// KnownHost reports whether the frontier holds a site of the site's host. It forgets all sites of a host at once. O(1).
+func (f *Frontier) KnownHost(site weburl.Site) bool {
+	h := f.hosts[site.Name()]
+	return h != nil && len(h.sites) > 0
+}
+
 // Discovered reports entries that were just added to the site's stored queue of new pages, in any order. A new site
 // needs its robots.txt first and has an open gate.
 //
