@@ -116,10 +116,20 @@ func (l *learner) kinship(id ID, from, by float64) kinship {
 	k := kinship{from, 0, from}
 	l.circles(id, func(circle *folder) {
 		k.heard = math.Max(k.heard, math.Min(circle.looked, by))
-		k.alike = l.trusted(&l.pages[id], kin)
+		k.alike = l.alike(&l.pages[id])
 	})
 	k.since += k.alike * (k.heard - from)
 	return k
+}
+
+// alike returns the share of right ones of a site's hints. It begins at 0: until hints were right, a visit tells nothing
+// of other pages. It is 0 too if it is so low that hints do not count.
+func (l *learner) alike(s *state) float64 {
+	t := l.trust[l.claimant(s, kin)]
+	if p := t.Right / (t.Right + t.Wrong + 2); p >= leastPrecision {
+		return p
+	}
+	return 0
 }
 
 // kinWeight returns the weight of a page's kin, without those that a hint already marks.
