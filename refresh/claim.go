@@ -122,8 +122,8 @@ func (l *learner) kinship(id ID, from, by float64) kinship {
 	return k
 }
 
-// alike returns the share of right ones of a site's hints. It begins at 0: until hints were right, a visit tells nothing
-// of other pages. It is 0 too if it is so low that hints do not count.
+// alike returns the share of a site's hints that were right, or 0 if it is below leastPrecision. Its prior is
+// Beta(0,2), where Precision has Beta(1,1): until some hints were right, a visit tells nothing about other pages.
 func (l *learner) alike(s *state) float64 {
 	t := l.trust[l.claimant(s, kin)]
 	if p := t.Right / (t.Right + t.Wrong + 2); p >= leastPrecision {
