@@ -11,12 +11,12 @@
 #
 #   bench/panes.sh crawl [ROUNDS [SECONDS]]
 #
-# measures what open windows cost a crawl that runs: it imports two million URLs of 250 hosts on loopback, crawls them,
-# and in rounds of SECONDS (10 by default) has no window open, or three. It prints the processor's time of the crawl for a
-# thousand requests in each round, and what the median gains with windows. Each round is judged beside those before and
-# after it, because the cost grows with the directory. Then it prints the share of the panes in a profile, which other
-# programs on the machine disturb less. Four ROUNDS, the default, take three minutes. The hosts answer 404, so a request
-# costs a fraction of a stored page, and the windows weigh more than in a real crawl.
+# measures what open windows cost a crawl that runs: it imports two million URLs of 250 hosts on loopback, crawls
+# them, and in rounds of SECONDS (10 by default) has no window open, or three. It prints the processor's time of the
+# crawl for a thousand requests in each round, and what the median gains with windows. Each round is judged beside
+# those before and after it, because the cost grows with the directory. Then it prints the share of the panes in a
+# profile, which other programs on the machine disturb less. Four ROUNDS, the default, take three minutes. The hosts
+# answer 404, so a request costs a fraction of a stored page, and the windows weigh more than in a real crawl.
 set -eu
 what=${1:-10000} seconds=${2:-20}
 cd "$(dirname "$0")"
