@@ -337,6 +337,11 @@ func storedGate(g frontier.Gate) *store.Gate {
 	return &store.Gate{End: unix(g.End), Next: unix(g.Next), IntervalNs: int64(g.Interval), Failures: g.Failures, Blocked: unix(g.Blocked)}
 }
 
+// gated returns the record of the gate of a site's host.
+func (s *Shard) gated(site weburl.Site, g frontier.Gate) *store.Gated {
+	return &store.Gated{Partition: s.home(site), Host: site.Name(), Gate: *storedGate(g)}
+}
+
 // loadedGate is the inverse of storedGate.
 func loadedGate(g store.Gate) frontier.Gate {
 	return frontier.Gate{

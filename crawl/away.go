@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"freshet/crawl/keepfresh"
-	"freshet/crawl/robots"
 	"freshet/frontier"
-	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -79,10 +77,8 @@ func (s *Shard) robotsTold(e RobotsTold) error {
 			continue
 		}
 		s.front.AskRobots(site, s.now, s.now)
-		s.last++
-		page := frontier.Page{Site: site, Robots: true, Failures: waits.sites[site]}
-		t := &turn{number: s.last, page: page, asked: page, url: file, unasked: true}
-		s.turns[t.number] = t
+		t := s.newTurn(frontier.Page{Site: site, Robots: true, Failures: waits.sites[site]})
+		t.url, t.unasked = file, true
 		v, err := s.judge(t, e.Robots.Answer)
 		if err != nil {
 			return err
@@ -113,12 +109,9 @@ func (s *Shard) askFor(u weburl.URL, reply replier) error {
 	if !ok {
 		return reply(Reply{Free: free})
 	}
-	s.last++
-	t := &turn{number: s.last, page: page, asked: page, url: u, reply: reply}
-	s.turns[t.number] = t
-	request := s.request(t)
-	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
-	s.ask(request)
+	t := s.newTurn(page)
+	t.url, t.reply = u, reply
+	s.ask(s.robotsRequest(t, u))
 	return nil
 }
 
@@ -128,9 +121,7 @@ func (s *Shard) askedFor(t *turn, e Ended, answer frontier.Answer) error {
 	if e.Robots.Barred {
 		s.front.Drop(t.asked, s.now)
 	} else {
-		gate := s.front.Done(t.asked, answer, s.now)
-		site := t.asked.Site
-		s.proposeAside(&store.Gated{Partition: s.home(site), Host: site.Name(), Gate: *storedGate(gate)}, func() {})
+		s.proposeAside(s.gated(t.asked.Site, s.front.Done(t.asked, answer, s.now)), func() {})
 	}
 	s.done(t)
 	told := *e.Robots

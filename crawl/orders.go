@@ -213,7 +213,7 @@ func (s *Shard) gate(host string, set func() frontier.Gate, then func() error) e
 	if err := s.reopen(site); err != nil {
 		return err
 	}
-	return s.propose([]store.Record{&store.Gated{Partition: s.home(site), Host: site.Name(), Gate: *storedGate(set())}}, then)
+	return s.propose([]store.Record{s.gated(site, set())}, then)
 }
 
 // reopen applies the stored gate of a site's host, if the frontier does not hold the host.

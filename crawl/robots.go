@@ -68,16 +68,21 @@ func (s *Shard) askRobots(t *turn) error {
 		s.done(t)
 		return nil
 	}
-	request := s.request(t)
-	request.URL = at
-	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
 	if at.Site() != site {
 		if ok, err := s.elsewhere(t, at); !ok {
 			return err
 		}
 	}
-	s.ask(request)
+	s.ask(s.robotsRequest(t, at))
 	return nil
+}
+
+// robotsRequest returns the request for a robots.txt or a tdmrep.json that is at a URL.
+func (s *Shard) robotsRequest(t *turn, at weburl.URL) Fetch {
+	request := s.request(t)
+	request.URL = at
+	request.Once, request.MaxBody, request.Robots = true, robots.MaxBytes, true
+	return request
 }
 
 // elsewhere directs an errand to a URL of another site. If the site may not be requested now, or by this shard, ok is
@@ -251,7 +256,7 @@ func (s *Shard) robotsProcessed(t *turn, e Processed) {
 	case asked.Name() == t.page.Site.Name():
 		t.record.Gate = storedGate(t.gate)
 	default:
-		records = append(records, &store.Gated{Partition: s.home(asked), Host: asked.Name(), Gate: *storedGate(t.gate)})
+		records = append(records, s.gated(asked, t.gate))
 	}
 	var links []weburl.Link
 	if t.record.Keep {

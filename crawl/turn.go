@@ -32,6 +32,14 @@ type turn struct {
 	reply   replier // to the shard that a request for a robots.txt is made for; nil: for this one
 }
 
+// newTurn begins a turn of a page that the frontier has handed out.
+func (s *Shard) newTurn(page frontier.Page) *turn {
+	s.last++
+	t := &turn{number: s.last, page: page, asked: page}
+	s.turns[t.number] = t
+	return t
+}
+
 // handOut hands out turns while there is room and a page to request.
 func (s *Shard) handOut() error {
 	for s.mayHandOut() {
@@ -45,10 +53,7 @@ func (s *Shard) handOut() error {
 			return nil
 		}
 		s.offers.timing.Asked(true, true)
-		s.last++
-		t := &turn{number: s.last, page: page, asked: page}
-		s.turns[s.last] = t
-		if err := s.start(t); err != nil {
+		if err := s.start(s.newTurn(page)); err != nil {
 			return err
 		}
 	}

@@ -71,7 +71,7 @@ func (l *learner) claim(id ID, source Source, at float64) bool {
 
 // tell tells the kin of a page of a visit at a time; last is the time of the visit before. If the page has changed,
 // they may have changed too. If another of them told of a change after last, it was probably this one: they have been
-// told, and visits since then have shown whether it reached them. tell calls f for those whose value is another now.
+// told, and visits since then have shown whether it reached them. tell calls f for those whose value may have changed.
 func (l *learner) tell(id ID, last, at float64, changed bool, f func(ID)) {
 	l.circles(id, func(circle *folder) {
 		circle.looked = math.Max(circle.looked, at)
@@ -79,6 +79,7 @@ func (l *learner) tell(id ID, last, at float64, changed bool, f func(ID)) {
 		if news {
 			circle.told = at
 		}
+		trusted := l.trusted(&l.pages[id], kin) > 0 // at the site, so for all
 		for _, other := range circle.kin {
 			s := &l.pages[other]
 			if other == id || !(at > s.seen) {
@@ -87,7 +88,7 @@ func (l *learner) tell(id ID, last, at float64, changed bool, f func(ID)) {
 			if news {
 				s.marks.set(hinted, true)
 			}
-			if l.trusted(s, kin) > 0 {
+			if trusted {
 				f(other)
 			}
 		}
@@ -120,6 +121,11 @@ func (l *learner) kinship(id ID, from, by float64) kinship {
 	})
 	k.since += k.alike * (k.heard - from)
 	return k
+}
+
+// own returns how long a page visited at from has lived on its own clock by a time, without the part that its kin show.
+func (l *learner) own(id ID, from, by float64) float64 {
+	return l.timetable(id).Own(l.kinship(id, from, by).since, by)
 }
 
 // alike returns the share of a site's hints that were right, or 0 if it is below leastPrecision. Its prior is

@@ -15,8 +15,7 @@ func (x *Index) Due(id ID, now float64) Due {
 	d := Due{At: now, Rate: belief.Mean(), Value: x.value(id, now, l.urgent(id)), Bar: x.ranking.bar}
 	shared := l.claimed(id) + l.shared(g, l.days(s.seen), l.days(now))
 	d.Rate += l.usual(g)
-	own := l.timetable(id).Own(l.kinship(id, s.seen, now).since, now)
-	d.Stale = 1 - belief.Unchanged(math.Max(0, own))*math.Exp(-shared)
+	d.Stale = 1 - belief.Unchanged(math.Max(0, l.own(id, s.seen, now)))*math.Exp(-shared)
 	soon := 0.0
 	if d.Bar > 0 {
 		d.Every = x.every(id, d.Bar, 0)
@@ -73,7 +72,7 @@ func (x *Index) Copy(id ID, now float64) Copy {
 	g := l.forest.group(s.folder)
 	shared := l.claimed(id) + l.shared(g, l.days(s.seen), l.days(now))
 	var c Copy
-	belief, own := l.posterior(id), l.timetable(id).Own(l.kinship(id, s.seen, now).since, now)
+	belief, own := l.posterior(id), l.own(id, s.seen, now)
 	for k, p := range belief {
 		changes := change.GridRate(k)*own + shared
 		stale := -math.Expm1(-changes)

@@ -196,7 +196,7 @@ func (l *learner) visited(id ID, v Visit) {
 	belief := evidence.Posterior(&g.prior)
 	shares := l.shares(g)
 	if shares || s.source != 0 || s.marks.has(hinted) {
-		own := -math.Log(belief.Unchanged(l.timetable(id).Own(l.kinship(id, s.seen, v.At).since, v.At)))
+		own := -math.Log(belief.Unchanged(l.own(id, s.seen, v.At)))
 		claimed = l.judge(id, own+shared, changed)
 		if shares {
 			seen := own + claimed + l.landed(g, from, to)

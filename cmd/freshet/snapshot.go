@@ -253,6 +253,11 @@ func restore(ctx context.Context, snapshot, to string, in io.Reader, progress *w
 	return transfer.Restore(vfs.Default, temp, to)
 }
 
+// torn returns the error of a file of that kind which cannot be read to its end.
+func torn(kind string, err error) error {
+	return fmt.Errorf("not a whole %s file: %w: use another copy of it", kind, err)
+}
+
 // untar unpacks an archive of plain files, which may be compressed with gzip, into a folder, and nowhere else.
 func untar(in io.Reader, to string) error {
 	root, err := os.OpenRoot(to)
@@ -262,7 +267,7 @@ func untar(in io.Reader, to string) error {
 	defer root.Close()
 	content, err := unzipped(bufio.NewReader(in))
 	if err != nil {
-		return fmt.Errorf("not a whole gzip file: %w: use another copy of it", err)
+		return torn("gzip", err)
 	}
 	archive := tar.NewReader(content)
 	for {
@@ -271,7 +276,7 @@ func untar(in io.Reader, to string) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("not a whole tar file: %w: use another copy of it", err)
+			return torn("tar", err)
 		}
 		switch head.Typeflag {
 		case tar.TypeDir:
@@ -289,7 +294,7 @@ func untar(in io.Reader, to string) error {
 				return err
 			}
 			if _, err := io.Copy(f, archive); err != nil {
-				return errors.Join(fmt.Errorf("not a whole tar file: %w: use another copy of it", err), f.Close())
+				return errors.Join(torn("tar", err), f.Close())
 			}
 			if err := f.Close(); err != nil {
 				return err

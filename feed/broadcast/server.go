@@ -338,13 +338,12 @@ func (s *Server) fetch(now time.Time) (wait time.Duration) {
 			return s.again.Sub(now)
 		}
 		number := s.away[0]
-		s.demand.Hold(number, false, s.seconds(now)) // what a held chunk lacks is not told
-		pages := s.demand.Missing(number)
+		pages := s.demand.Lacking(number)
 		if pages == 0 {
+			s.demand.Hold(number, false, s.seconds(now))
 			s.away = s.away[1:]
 			continue
 		}
-		s.demand.Hold(number, true, s.seconds(now))
 		s.fetching = true
 		s.catalog.fetch(number, pages, s.fetches)
 	}

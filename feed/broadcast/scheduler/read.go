@@ -31,8 +31,11 @@ func (d *Demand) Missing(i int) (pages uint64) {
 	if d.held[i] {
 		return 0
 	}
-	return d.chunks[i].missing()
+	return d.Lacking(i)
 }
+
+// Lacking is Missing whether or not the chunk is held.
+func (d *Demand) Lacking(i int) (pages uint64) { return d.chunks[i].missing() }
 
 // Receivers appends to dst the ready clients that lack anything of a chunk. Sent gives the chunk to these. It takes
 // a step for each.
