@@ -218,28 +218,31 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 		return float64(p.weight) * worth(d*t+claimed) / d
 	}
 	shared := claimed + l.shared(g, l.days(tried), l.days(at))
-	inverse := l.inverses(g)
+	inverse, evidence := l.inverses(g), l.beliefs[id].Evidence()
 	kinship := l.kinship(id, tried, at)
-	evidence := l.beliefs[id].Evidence()
-	mean := func(lived, shared float64) float64 {
-		q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
-		sum, mass := 0.0, 0.0
-		own := change.GridRate(0) * lived
-		for k, prior := range g.prior {
-			post := float64(prior) * float64(evidence[k])
-			fresh, young := saved(own+shared, q*s)
-			sum += post * inverse[k] * (fresh + x.guard*inverse[k]*young)
-			mass += post
-			q *= q
-			own *= 2
-		}
-		return sum / mass
-	}
-	value := float64(p.weight) * mean(l.timetable(id).Awaited(kinship.since, at), shared)
+	lived := l.timetable(id).Awaited(kinship.since, at)
+	value := float64(p.weight) * x.mean(g, &evidence, inverse, lived, shared)
 	if kinship.alike > 0 {
-		value += kinship.alike * l.kinWeight(id) * mean(at-kinship.heard, 0)
+		value += kinship.alike * l.kinWeight(id) * x.mean(g, &evidence, inverse, at-kinship.heard, 0)
 	}
 	return value
+}
+
+// mean returns the mean over the rates of a page of a group of what a visit saves, in seconds. inverse has the inverse
+// of each hazard. The page has lived so long since the last visit, with so many shared changes expected. O(Rates).
+func (x *Index) mean(g *group, evidence *change.Evidence, inverse *[change.Rates]float64, lived, shared float64) float64 {
+	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
+	sum, mass := 0.0, 0.0
+	own := change.GridRate(0) * lived
+	for k, prior := range g.prior {
+		post := float64(prior) * float64(evidence[k])
+		fresh, young := saved(own+shared, q*s)
+		sum += post * inverse[k] * (fresh + x.guard*inverse[k]*young)
+		mass += post
+		q *= q
+		own *= 2
+	}
+	return sum / mass
 }
 
 // saved returns the savings of a visit in staleness, 1 - (1+x)e, and in age, x²/2 + x e - (1-e), with e = e^-x, in

@@ -60,7 +60,7 @@ const (
 	shown                     // a visit has shown whether the page changed
 	failed                    // visits since seen showed nothing: learner.failed has the last one
 	watched                   // it has hours in learner.hours
-	hinted                    // another page of its small folder has changed, see learner.hint
+	hinted                    // another page of its small folder has changed, see learner.tell
 )
 
 func (m marks) has(one marks) bool { return m&one != 0 }
