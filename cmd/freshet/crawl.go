@@ -22,11 +22,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/cmd/freshet/command"
+	"freshet/consent"
 	"freshet/crawl"
 	"freshet/crawl/explain"
 	"freshet/crawl/robots"
 	"freshet/dashboard/units"
 	"freshet/feed/broadcast/scheduler"
+	"freshet/feed/webhook"
 	"freshet/fleet"
 	"freshet/frontier"
 	"freshet/memory"
@@ -387,29 +389,42 @@ func limitMemory(bytes int64) {
 	}
 }
 
+// An audience is who sees a crawl and hears of its changes, from the settings.
+type audience struct {
+	open  listening
+	hooks []webhook.Hook
+	uses  []consent.Use // what sinks use the texts for
+}
+
+// audience checks the settings that name one. serves is set if the process is a daemon, as a node of a cluster is.
+func (s *crawlSettings) audience(flags *pflag.FlagSet, serves bool) (a audience, err error) {
+	if a.open, err = s.listening(flags.Changed("listen")); err != nil {
+		return a, err
+	}
+	if a.hooks, err = s.feed.webhooks(); err != nil {
+		return a, err
+	}
+	if a.uses, err = usesOf(strings.FieldsFunc(s.feed.uses, func(r rune) bool { return r == ',' })); err != nil {
+		return a, fmt.Errorf("--sink-uses: %w", err)
+	}
+	if len(s.cluster.servers) > 0 && !serves {
+		return a, errors.New("--nats: only freshet serve can be a node of a cluster: use it instead of freshet crawl")
+	}
+	if s.cluster.copies > 0 && (s.feed.index || len(a.hooks)+len(s.feed.sinks.urls) > 0) {
+		return a, errors.New("--copies: the node has only some of the partitions: give --index, --sink and --webhook to a node without it")
+	}
+	return a, nil
+}
+
 // runCrawl runs an engine to its end. d is nil unless it is a daemon.
 func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *daemon, asJSON, quiet bool) error {
-	open, err := s.listening(cmd.Flags().Changed("listen"))
+	to, err := s.audience(cmd.Flags(), d != nil)
 	if err != nil {
 		return command.Usage(err)
-	}
-	hooks, err := s.feed.webhooks()
-	if err != nil {
-		return command.Usage(err)
-	}
-	uses, err := usesOf(strings.FieldsFunc(s.feed.uses, func(r rune) bool { return r == ',' }))
-	if err != nil {
-		return command.Usage(fmt.Errorf("--sink-uses: %w", err))
-	}
-	if len(s.cluster.servers) > 0 && d == nil {
-		return command.Usage(errors.New("--nats: only freshet serve can be a node of a cluster: use it instead of freshet crawl"))
 	}
 	limitMemory(options.Memory)
 	if err := s.segments.use(&options); err != nil {
 		return usable(options.Dir, err)
-	}
-	if s.cluster.copies > 0 && (s.feed.index || len(hooks)+len(s.feed.sinks.urls) > 0) {
-		return command.Usage(errors.New("--copies: the node has only some of the partitions: give --index, --sink and --webhook to a node without it"))
 	}
 	member, err := s.cluster.join(cmd.Context(), &options)
 	if err != nil {
@@ -426,11 +441,11 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		steering.reload = d.reloader.reload
 		d.reloader.engine = engine
 	}
-	front, err := serveStatus(steering, options, open, news, member.nodes(options.Partitions))
+	front, err := serveStatus(steering, options, to.open, news, member.nodes(options.Partitions))
 	if err != nil {
 		return errors.Join(err, engine.Close(), member.leave(false))
 	}
-	if err := errors.Join(news.tell(engine.Store(), hooks), news.index(engine), news.hand(engine, uses)); err != nil {
+	if err := errors.Join(news.tell(engine.Store(), to.hooks), news.index(engine), news.hand(engine, to.uses)); err != nil {
 		news.end()
 		front.stop()
 		return errors.Join(err, news.close(), engine.Close(), member.leave(false))
@@ -440,7 +455,7 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	defer stop()
 	progress := crawlProgress(engine, options, quiet)
 	if d != nil {
-		d.begin(front.window, open.address)
+		d.begin(front.window, to.open.address)
 		watching, silence := context.WithCancel(soft)
 		d.silence = silence
 		d.done.Go(func() { d.say(watching, engine, options, len(s.cluster.servers) == 0) })
@@ -465,41 +480,41 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		d.end()
 	}
 	news.end()
-	if catching := news.catchUp(soft); err == nil {
-		err = catching
-	}
+	err = cmp.Or(err, news.catchUp(soft))
 	front.stop()
 	if options.Segments != nil && d == nil { // a crawl that ends by itself uploads everything first
 		options.Segments.Finish(soft)
 	}
-	if closing := errors.Join(news.close(), engine.Close()); err == nil {
-		err = closing
-	}
-	if leaving := member.leave(err == nil); err == nil {
-		err = leaving
-	}
+	err = cmp.Or(err, errors.Join(news.close(), engine.Close()))
+	err = cmp.Or(err, member.leave(err == nil))
 	if asJSON {
-		if encoding := json.NewEncoder(cmd.OutOrStdout()).Encode(summary); err == nil {
-			err = encoding
-		}
+		err = cmp.Or(err, json.NewEncoder(cmd.OutOrStdout()).Encode(summary))
 	} else {
 		printSummary(cmd.OutOrStdout(), summary, status.ClockRate)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return crawlError(err)
-	case summary.StoppedBy == crawl.Signal:
-		return &command.Error{Code: command.ExitInterrupted}
-	case untried:
+	}
+	if untried && summary.StoppedBy != crawl.Signal {
 		return fmt.Errorf("nothing was stored: %s; this run asked for no page: one that failed is asked for again only after freshet recrawl", summary.Trouble)
-	case summary.Trouble != nil:
-		return fmt.Errorf("nothing was stored: %s", summary.Trouble)
-	case summary.StoppedBy == crawl.TimeUp && s.ends:
+	}
+	return outcome(summary, s.ends, status.DiskFreeBytes, options.MinFree)
+}
+
+// outcome returns the exit code and error of a crawl that ran without an error. ends is set if it is meant to end when
+// its time is up. free is the disk space that is left, and least what is to stay free, in bytes.
+func outcome(s node.Summary, ends bool, free, least int64) error {
+	switch {
+	case s.StoppedBy == crawl.Signal:
+		return &command.Error{Code: command.ExitInterrupted}
+	case s.Trouble != nil:
+		return fmt.Errorf("nothing was stored: %s", s.Trouble)
+	case s.StoppedBy == crawl.TimeUp && ends:
 		return nil
-	case summary.StoppedBy == crawl.DiskFull:
+	case s.StoppedBy == crawl.DiskFull:
 		return &command.Error{Code: command.ExitLimit, Err: fmt.Errorf("the disk has %s free, and --min-free asks for %s: free some space or lower --min-free, and run again",
-			units.Bytes(status.DiskFreeBytes), units.Bytes(options.MinFree))}
-	case summary.StoppedBy == crawl.MaxPages || summary.StoppedBy == crawl.TimeUp:
+			units.Bytes(free), units.Bytes(least))}
+	case s.StoppedBy == crawl.MaxPages || s.StoppedBy == crawl.TimeUp:
 		return &command.Error{Code: command.ExitLimit}
 	}
 	return nil

@@ -13,9 +13,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/consent"
 	"freshet/dashboard/units"
 	"freshet/objects"
 	"freshet/store"
@@ -26,6 +28,7 @@ import (
 )
 
 func exportCommand() *cobra.Command {
+	var order exportOrder
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write what is stored in formats of other tools", Args: command.NoArgs,
 		Long: "Each flag writes one thing: --warc copies the WARC files, --cdxj writes an index of them, --wacz puts both into one\n" +
@@ -43,36 +46,16 @@ func exportCommand() *cobra.Command {
 			"  freshet export --wacz site.wacz\n  freshet export --text texts.jsonl.zst\n" +
 			"  freshet export --sitemap sitemap.xml --site https://example.org\n  freshet export --partition 3 --out part3",
 	}
-	data, crawl := directoryFlags(cmd)
+	directory := directoryOf(cmd)
 	account := accountOf(cmd)
-	warcDir := cmd.Flags().String("warc", "", "folder to copy the WARC files to")
-	check(cmd.Flags(), validFolder, "warc")
-	cdxj := cmd.Flags().String("cdxj", "", "file to write a CDXJ index to, - for standard output")
-	withdrawn := cmd.Flags().Bool("withdrawn", false, "of --warc, --cdxj, --wacz and --cc-index: captures of withdrawn pages too")
-	waczFile := cmd.Flags().String("wacz", "", "WACZ file to write, with the WARC files, their index and a list of the live pages; - for standard output")
-	graphFile := cmd.Flags().String("graph", "", "file for the graph of pages and links; - for standard output")
-	pages := cmd.Flags().String("parquet", "", "file to write the page table to, - for standard output")
-	ccIndex := cmd.Flags().String("cc-index", "", "file to write an index of the stored versions to, as Parquet with Common Crawl's columns; - for standard output")
-	plainTexts := cmd.Flags().String("text", "", "file to write the texts of the live pages to, one JSON object per line, compressed if the name ends in .zst; Parquet if it ends in .parquet; - for standard output")
-	markdown := cmd.Flags().String("markdown", "", "the same, as Markdown")
-	since := cmd.Flags().String("since", "", "of --text and --markdown: the cursor that the export before printed; only what has changed since")
-	uses := cmd.Flags().StringSlice("uses", []string{"search", "ai-input", "ai-train"}, "of --text and --markdown: what they are for; pages that disallow one of these uses are left out; empty: none are")
-	sitemap := cmd.Flags().String("sitemap", "", "sitemap of the live pages to write: a file FILE.xml, or a folder")
-	check(cmd.Flags(), onDisk, "sitemap")
-	site := cmd.Flags().String("site", "", "of the sitemap: only pages of this site, such as https://example.org")
-	published := cmd.Flags().String("sitemap-url", "", "URL of the folder where the sitemaps will be; needed for more than 50,000 pages")
-	partition := cmd.Flags().Int("partition", -1, "partition to write to --out")
-	out := cmd.Flags().String("out", "-", "file to write the partition to, - for standard output")
+	order.flags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *warcDir == "" && *cdxj == "" && *waczFile == "" && *pages == "" && *ccIndex == "" && *sitemap == "" && *graphFile == "" && *plainTexts == "" && *markdown == "" && *partition < 0 {
-			return command.Usage(errors.New("nothing to export: add --warc, --cdxj, --wacz, --parquet, --cc-index, --text, --markdown, --sitemap, --graph or --partition"))
-		}
-		wanted, err := usesOf(*uses)
+		uses, err := order.check()
 		if err != nil {
-			return command.Usage(fmt.Errorf("--uses: %w", err))
+			return command.Usage(err)
 		}
-		s, err := atRest(cmd.Context(), *data, "freshet export --data COPY", func() (*store.Store, error) {
-			return openStore(*data, store.Options{Crawl: *crawl, ReadOnly: true})
+		s, err := atRest(cmd.Context(), directory.data, "freshet export --data COPY", func() (*store.Store, error) {
+			return openStore(directory.data, store.Options{Crawl: directory.crawl, ReadOnly: true})
 		})
 		if err != nil {
 			return err
@@ -82,106 +65,200 @@ func exportCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		stored := files
-		served, err := servedOf(s, *withdrawn)
+		served, err := servedOf(s, order.withdrawn)
 		if err != nil {
 			return err
 		}
-		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "exporting "+*data)
+		progress := startWorking(cmd.ErrOrStderr(), clock.Real(), "exporting "+directory.data)
 		defer progress.stop()
-		wrote := func(form, name string) error {
-			if name == "-" {
-				return nil
-			}
-			fact := exported{Form: form, Path: name, Size: sizeIfHere(name)}
-			return account.give(progress.progress, name, fact, name+sizeBehind(fact.Size))
+		e := exporter{exportOrder: order, cmd: cmd, account: account, store: s, files: files, served: served, progress: progress}
+		return e.export(uses)
+	}
+	return cmd
+}
+
+// exportOrder is what the flags of export ask for. Names are those of files or folders, and "-" is standard output.
+// What has no name is not written.
+type exportOrder struct {
+	warc, cdxj, wacz, parquet, ccIndex, graph string
+	withdrawn                                 bool // captures of withdrawn pages too
+
+	text, markdown string
+	since          string // the cursor after which texts have changed; empty: write all
+	uses           []string
+
+	sitemap, site, sitemapURL string
+
+	partition int // -1: none
+	out       string
+}
+
+func (o *exportOrder) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.warc, "warc", "", "folder to copy the WARC files to")
+	check(flags, validFolder, "warc")
+	flags.StringVar(&o.cdxj, "cdxj", "", "file to write a CDXJ index to, - for standard output")
+	flags.BoolVar(&o.withdrawn, "withdrawn", false, "of --warc, --cdxj, --wacz and --cc-index: captures of withdrawn pages too")
+	flags.StringVar(&o.wacz, "wacz", "", "WACZ file to write, with the WARC files, their index and a list of the live pages; - for standard output")
+	flags.StringVar(&o.graph, "graph", "", "file for the graph of pages and links; - for standard output")
+	flags.StringVar(&o.parquet, "parquet", "", "file to write the page table to, - for standard output")
+	flags.StringVar(&o.ccIndex, "cc-index", "", "file to write an index of the stored versions to, as Parquet with Common Crawl's columns; - for standard output")
+	flags.StringVar(&o.text, "text", "", "file to write the texts of the live pages to, one JSON object per line, compressed if the name ends in .zst; Parquet if it ends in .parquet; - for standard output")
+	flags.StringVar(&o.markdown, "markdown", "", "the same, as Markdown")
+	flags.StringVar(&o.since, "since", "", "of --text and --markdown: the cursor that the export before printed; only what has changed since")
+	flags.StringSliceVar(&o.uses, "uses", []string{"search", "ai-input", "ai-train"}, "of --text and --markdown: what they are for; pages that disallow one of these uses are left out; empty: none are")
+	flags.StringVar(&o.sitemap, "sitemap", "", "sitemap of the live pages to write: a file FILE.xml, or a folder")
+	check(flags, onDisk, "sitemap")
+	flags.StringVar(&o.site, "site", "", "of the sitemap: only pages of this site, such as https://example.org")
+	flags.StringVar(&o.sitemapURL, "sitemap-url", "", "URL of the folder where the sitemaps will be; needed for more than 50,000 pages")
+	flags.IntVar(&o.partition, "partition", -1, "partition to write to --out")
+	flags.StringVar(&o.out, "out", "-", "file to write the partition to, - for standard output")
+}
+
+// check returns the uses that the texts are for. It returns an error if the order is empty or has a wrong use.
+func (o *exportOrder) check() ([]consent.Use, error) {
+	if o.warc+o.cdxj+o.wacz+o.parquet+o.ccIndex+o.sitemap+o.graph+o.text+o.markdown == "" && o.partition < 0 {
+		return nil, errors.New("nothing to export: add --warc, --cdxj, --wacz, --parquet, --cc-index, --text, --markdown, --sitemap, --graph or --partition")
+	}
+	uses, err := usesOf(o.uses)
+	if err != nil {
+		return nil, fmt.Errorf("--uses: %w", err)
+	}
+	return uses, nil
+}
+
+// An exporter carries out an order.
+type exporter struct {
+	exportOrder
+	cmd      *cobra.Command
+	account  *account
+	store    *store.Store
+	files    []string // the stored WARC files
+	served   func(target string) (bool, error)
+	progress *working
+}
+
+func (e *exporter) export(uses []consent.Use) error {
+	indexed, err := e.copyWARC()
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		form, name string
+		write      func(io.Writer) error
+	}{
+		{"cdxj", e.cdxj, func(w io.Writer) error { return writeCDXJ(w, e.store.FS(), indexed, e.served) }},
+		{"wacz", e.wacz, func(w io.Writer) error { return writeWACZ(w, e.store, e.files, e.served) }},
+		{"parquet", e.parquet, func(w io.Writer) error { return writeParquet(w, reader{store: e.store}) }},
+		{"cc-index", e.ccIndex, func(w io.Writer) error { return writeCCIndex(w, e.store, e.served) }},
+		{"graph", e.graph, func(w io.Writer) error { return writeGraph(w, e.store) }},
+	} {
+		if file.name == "" {
+			continue
 		}
-		if *warcDir != "" {
-			progress.say("copying %s to %s", units.Plural(int64(len(files)), "WARC file"), *warcDir)
-			if files, err = copyFilesTo(cmd.Context(), s.FS(), files, *warcDir, served); err != nil {
-				return err
-			}
-			fact := exported{Form: "warc", Path: *warcDir, Size: sizeIfHere(files...), Files: len(files)}
-			words := fmt.Sprintf("%s in %s", units.Plural(int64(len(files)), "WARC file"), *warcDir+sizeBehind(fact.Size))
-			if err := account.give(progress.progress, "", fact, words); err != nil {
-				return err
-			}
+		if err := e.write(file.form, file.name, file.write); err != nil {
+			return err
 		}
-		for _, file := range []struct {
-			form, name string
-			write      func(io.Writer) error
-		}{
-			{"cdxj", *cdxj, func(w io.Writer) error { return writeCDXJ(w, s.FS(), files, served) }},
-			{"wacz", *waczFile, func(w io.Writer) error { return writeWACZ(w, s, stored, served) }},
-			{"parquet", *pages, func(w io.Writer) error { return writeParquet(w, reader{store: s}) }},
-			{"cc-index", *ccIndex, func(w io.Writer) error { return writeCCIndex(w, s, served) }},
-			{"graph", *graphFile, func(w io.Writer) error { return writeGraph(w, s) }},
-		} {
-			if file.name == "" {
-				continue
-			}
-			progress.say("writing %s", file.name)
-			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), func(w io.Writer) error { return file.write(progress.counting(w)) }); err != nil {
-				return err
-			}
-			if err := wrote(file.form, file.name); err != nil {
-				return err
-			}
+		if err := e.wrote(file.form, file.name); err != nil {
+			return err
 		}
-		said := newTextExport(s, *since, wanted)
-		defer said.close()
-		for _, file := range []struct {
-			form, name string
-			markdown   bool
-		}{{"text", *plainTexts, false}, {"markdown", *markdown, true}} {
-			if file.name == "" {
-				continue
-			}
-			progress.say("writing %s", file.name)
-			if err := writeTo(cmd.Context(), file.name, cmd.OutOrStdout(), func(w io.Writer) error {
-				return said.write(cmd.Context(), progress.counting(w), file.name, file.markdown)
-			}); err != nil {
-				return err
-			}
-			fact := exported{Form: file.form, Path: file.name, Size: sizeIfHere(file.name), Pages: &said.pages, Disallowed: &said.reserved, Textless: &said.textless, Lost: said.lost, Cursor: said.next.String()}
-			words := fmt.Sprintf("%s: %s; left out: %s with a disallowed use, %s without text", file.name,
-				units.Plural(said.pages, "page"), units.Plural(said.reserved, "page"), units.Plural(said.textless, "page"))
-			if err := account.give(progress.progress, file.name, fact, words); err != nil {
-				return err
-			}
-			if said.lost > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "left out: %s that cannot be read; the first is %v; %s\n",
-					units.Plural(said.lost, "page"), said.first, store.LostRemedy)
-			}
-			if !account.asJSON {
-				fmt.Fprintln(command.Beside(cmd, file.name), said.next)
-			}
+	}
+	if err := e.writeTexts(uses); err != nil {
+		return err
+	}
+	if e.sitemap != "" {
+		e.progress.say("writing %s", e.sitemap)
+		if err := writeSitemaps(e.store, e.sitemap, e.site, e.sitemapURL); err != nil {
+			return err
 		}
-		if *sitemap != "" {
-			progress.say("writing %s", *sitemap)
-			if err := writeSitemaps(s, *sitemap, *site, *published); err != nil {
-				return err
-			}
-			if err := wrote("sitemap", *sitemap); err != nil {
-				return err
-			}
+		if err := e.wrote("sitemap", e.sitemap); err != nil {
+			return err
 		}
-		if *partition < 0 {
-			return nil
+	}
+	return e.writePartition()
+}
+
+// write writes a file, an object or standard output.
+func (e *exporter) write(form, name string, write func(io.Writer) error) error {
+	e.progress.say("writing %s to %s", form, name)
+	return writeTo(e.cmd.Context(), name, e.cmd.OutOrStdout(), func(w io.Writer) error { return write(e.progress.counting(w)) })
+}
+
+// wrote reports a file that was written. Standard output needs no report.
+func (e *exporter) wrote(form, name string) error {
+	if name == "-" {
+		return nil
+	}
+	fact := exported{Form: form, Path: name, Size: sizeIfHere(name)}
+	return e.account.give(e.progress.progress, name, fact, name+sizeBehind(fact.Size))
+}
+
+// copyWARC copies the WARC files if that is wanted. It returns the files to index: the copies, or without copies on
+// this machine the stored files.
+func (e *exporter) copyWARC() ([]string, error) {
+	if e.warc == "" {
+		return e.files, nil
+	}
+	e.progress.say("copying %s to %s", units.Plural(int64(len(e.files)), "WARC file"), e.warc)
+	copies, err := copyFilesTo(e.cmd.Context(), e.store.FS(), e.files, e.warc, e.served)
+	if err != nil {
+		return nil, err
+	}
+	fact := exported{Form: "warc", Path: e.warc, Size: sizeIfHere(copies...), Files: len(copies)}
+	words := fmt.Sprintf("%s in %s", units.Plural(int64(len(copies)), "WARC file"), e.warc+sizeBehind(fact.Size))
+	return copies, e.account.give(e.progress.progress, "", fact, words)
+}
+
+// writeTexts writes the texts of live pages, and prints the cursor for the next time.
+func (e *exporter) writeTexts(uses []consent.Use) error {
+	texts := newTextExport(e.store, e.since, uses)
+	defer texts.close()
+	for _, file := range []struct {
+		form, name string
+		markdown   bool
+	}{{"text", e.text, false}, {"markdown", e.markdown, true}} {
+		if file.name == "" {
+			continue
 		}
-		if *partition >= s.Partitions() {
-			return command.Usage(fmt.Errorf("--partition %d: want 0 to %d", *partition, s.Partitions()-1))
-		}
-		progress.say("writing partition %d", *partition)
-		err = writeTo(cmd.Context(), *out, cmd.OutOrStdout(), func(w io.Writer) error {
-			return transfer.ExportPartition(s, weburl.Partition(*partition), progress.counting(w))
+		err := e.write(file.form, file.name, func(w io.Writer) error {
+			return texts.write(e.cmd.Context(), w, file.name, file.markdown)
 		})
 		if err != nil {
 			return err
 		}
-		return wrote("partition", *out)
+		fact := exported{
+			Form: file.form, Path: file.name, Size: sizeIfHere(file.name), Pages: &texts.pages,
+			Disallowed: &texts.reserved, Textless: &texts.textless, Lost: texts.lost, Cursor: texts.next.String(),
+		}
+		words := fmt.Sprintf("%s: %s; left out: %s with a disallowed use, %s without text", file.name,
+			units.Plural(texts.pages, "page"), units.Plural(texts.reserved, "page"), units.Plural(texts.textless, "page"))
+		if err := e.account.give(e.progress.progress, file.name, fact, words); err != nil {
+			return err
+		}
+		if texts.lost > 0 {
+			fmt.Fprintf(e.cmd.ErrOrStderr(), "left out: %s that cannot be read; the first is %v; %s\n",
+				units.Plural(texts.lost, "page"), texts.first, store.LostRemedy)
+		}
+		if !e.account.asJSON {
+			fmt.Fprintln(command.Beside(e.cmd, file.name), texts.next)
+		}
 	}
-	return cmd
+	return nil
+}
+
+func (e *exporter) writePartition() error {
+	if e.partition < 0 {
+		return nil
+	}
+	if e.partition >= e.store.Partitions() {
+		return command.Usage(fmt.Errorf("--partition %d: want 0 to %d", e.partition, e.store.Partitions()-1))
+	}
+	err := e.write("partition", e.out, func(w io.Writer) error {
+		return transfer.ExportPartition(e.store, weburl.Partition(e.partition), w)
+	})
+	if err != nil {
+		return err
+	}
+	return e.wrote("partition", e.out)
 }
 
 // exported is one exported file or folder.
