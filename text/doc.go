@@ -8,11 +8,15 @@
 // # What repeats
 //
 // A block is boilerplate in one of four cases. First, by tags or roles it is navigation, a head or a foot; or by
-// names, if half of the pages have such a block in the same place. Second, its text, ignoring numbers, is on a tenth
-// of the pages. Third, it is at the margin of the page, above or below the page's own text, contains a number, and
-// half of the pages have a block with the same first two words in the same place. Fourth, it is at the margin, is
-// mostly links, and half of the pages have links in the same place. Within the page, a repeated block of fewer than
-// eight words is kept, unless it is one of several links in a row: headings such as "See also" belong to the text.
+// names, if half of the pages have such a block in the same place. Second, its text is on a tenth of the pages; in
+// links, numbers do not count. Third, it is a stamp: it is at the margin of the page, above or below the page's own
+// text, contains a number, and differs only in numbers from blocks on a tenth of the pages, or half of the pages have
+// a block with the same first two words in the same place. Fourth, it is at the margin, is mostly links, and half of
+// the pages have links in the same place. Within the page, a repeated block of fewer than eight words is kept, unless
+// it is one of several links in a row: headings such as "See also" belong to the text.
+//
+// Some pages differ only in numbers, such as tables of figures. So a page has at most three stamps at a margin, and
+// less text in stamps than in its other blocks. With more, they are text.
 //
 // # A page alone
 //

@@ -223,12 +223,14 @@ func unread(n *html.Node) bool {
 // kept returns for every block whether it is main text. known reports whether the site decided.
 func (p *Page) kept(site *Site) (kept []bool, known bool) {
 	kept = make([]bool, len(p.blocks))
-	if known = site.Ripe(); known {
-		for i, repeats := range site.boilerplate(p) {
-			kept[i] = !repeats
-		}
-		if slices.Contains(kept, true) {
-			return kept, true
+	if site.Ripe() {
+		for _, every := range []int{everySite, everyMargin} { // what other pages quote may be all that a page says
+			for i, repeats := range site.boilerplate(p, every) {
+				kept[i] = !repeats
+			}
+			if slices.Contains(kept, true) {
+				return kept, true
+			}
 		}
 	}
 	if p.isThread() {

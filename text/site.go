@@ -81,18 +81,23 @@ func (s *Site) count(key uint64) {
 	}
 }
 
-// The seeds of the three keys of a block.
+// The seeds of the keys of a block.
 const (
 	seedText = iota + 1
 	seedBegin
 	seedLinks
 	seedChrome
+	seedStamp
 )
 
-// keysOf returns the keys under which a block is counted: its text; its first words and place; and its place alone,
-// if the block is links or if the markup excludes it from the main text.
+// keysOf returns the keys under which a block is counted: its text; its text without numbers, and its first words and
+// place, if it may be a stamp; and its place alone, if the block is links or if the markup excludes it from the main
+// text.
 func keysOf(b *block) []uint64 {
-	keys := append(make([]uint64, 0, 4), textKey(b), beginKey(b))
+	keys := append(make([]uint64, 0, 5), textKey(b))
+	if b.maybeStamp() {
+		keys = append(keys, stampKey(b), beginKey(b))
+	}
 	if b.mostlyLinks() {
 		keys = append(keys, linksKey(b))
 	}
@@ -102,13 +107,19 @@ func keysOf(b *block) []uint64 {
 	return keys
 }
 
+// textKey is the key of a block's text. Numbers count, because they may be all that a page has to say; but not in
+// links, such as those to pages 1, 2 and 3.
 func textKey(b *block) uint64 {
-	if b.heading {
-		return xxh3.HashStringSeed(b.text, seedText) // some headings differ only in the number of the chapter
+	switch {
+	case b.heading:
+		return xxh3.HashStringSeed(b.text, seedText)
+	case b.mostlyLinks():
+		return xxh3.HashStringSeed(alike(b.text), seedText)
 	}
-	return xxh3.HashStringSeed(alike(b.text), seedText)
+	return xxh3.HashStringSeed(strings.ToLower(b.text), seedText)
 }
 
+func stampKey(b *block) uint64  { return xxh3.HashStringSeed(alike(b.text), seedStamp) }
 func beginKey(b *block) uint64  { return xxh3.HashStringSeed(firstWords(b.text), b.place+seedBegin) }
 func linksKey(b *block) uint64  { return xxh3.HashStringSeed("", b.place+seedLinks) }
 func chromeKey(b *block) uint64 { return xxh3.HashStringSeed("", b.place+seedChrome) }
@@ -119,38 +130,69 @@ func (s *Site) repeats(key uint64, every int) bool {
 	return n >= fewestPages && n*every >= s.pages
 }
 
-// boilerplate returns for every block of a page whether it repeats across the site.
-func (s *Site) boilerplate(p *Page) []bool {
-	repeated, out := make([]bool, len(p.blocks)), make([]bool, len(p.blocks))
-	framed := make([]bool, len(p.blocks))
+// boilerplate returns for every block of a page whether it repeats across the site: its text is on one page in every.
+func (s *Site) boilerplate(p *Page, every int) []bool {
+	n := len(p.blocks)
+	repeated, framed, out := make([]bool, n), make([]bool, n), make([]bool, n)
+	margin, stamp := make([]bool, n), make([]bool, n)
 	for i := range p.blocks {
 		b := &p.blocks[i]
-		repeated[i] = s.repeats(textKey(b), everySite)
+		repeated[i] = s.repeats(textKey(b), every)
 		framed[i] = b.frame || b.chrome && s.repeats(chromeKey(b), everyMargin)
+		margin[i] = repeated[i] || framed[i] || b.mostlyLinks() && s.repeats(linksKey(b), everyMargin)
+		stamp[i] = !margin[i] && b.maybeStamp() && (s.repeats(stampKey(b), every) || s.repeats(beginKey(b), everyMargin))
 	}
-	atMargin := func(i int) bool {
-		b := &p.blocks[i]
-		out[i] = repeated[i] || framed[i] || b.isStamp() && s.repeats(beginKey(b), everyMargin) || b.mostlyLinks() && s.repeats(linksKey(b), everyMargin)
-		return out[i]
-	}
-	first := 0
-	for first < len(p.blocks) && atMargin(first) {
-		first++
-	}
-	last := len(p.blocks) - 1
-	for last > first && atMargin(last) {
-		last--
+	first, last := inner(n, func(i int) bool { return margin[i] })
+	if f, l := inner(n, func(i int) bool { return margin[i] || stamp[i] }); p.areStamps(margin, stamp, f, l) {
+		first, last = f, l
 	}
 	link := func(i int) bool { return repeated[i] && p.blocks[i].mostlyLinks() }
-	for i := first; i <= last; i++ {
+	for i := range out {
 		inList := link(i) && (i > first && link(i-1) || i < last && link(i+1))
-		out[i] = framed[i] || repeated[i] && !p.blocks[i].heading && (p.blocks[i].words >= fewWords || inList)
+		out[i] = i < first || i > last || framed[i] || repeated[i] && !p.blocks[i].heading && (p.blocks[i].words >= fewWords || inList)
 	}
 	return out
 }
 
-// isStamp reports whether a block may be a line of the margin such as "Last modified on …".
-func (b *block) isStamp() bool {
+// inner returns the first and the last of n blocks that are not at a margin. first is greater if there are none.
+func inner(n int, margin func(i int) bool) (first, last int) {
+	for first < n && margin(first) {
+		first++
+	}
+	last = n - 1
+	for last > first && margin(last) {
+		last--
+	}
+	return first, last
+}
+
+// mostStamps is how many stamps a page may have above its text, and below.
+const mostStamps = 3
+
+// areStamps reports whether the blocks before first and after last that look like stamps are stamps: they are few, and
+// the page has more text than they. If not, they may be all that the page says, such as figures of a day.
+func (p *Page) areStamps(margin, stamp []bool, first, last int) bool {
+	above, below, stamps, own := 0, 0, 0, 0
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		switch {
+		case first <= i && i <= last:
+			if !margin[i] && !b.heading {
+				own += len(b.text)
+			}
+		case !stamp[i]:
+		case i < first:
+			above, stamps = above+1, stamps+len(b.text)
+		default:
+			below, stamps = below+1, stamps+len(b.text)
+		}
+	}
+	return above <= mostStamps && below <= mostStamps && own > stamps
+}
+
+// maybeStamp reports whether a block may be a stamp: a line of the margin with a number in it, such as "Last modified
+// on …".
+func (b *block) maybeStamp() bool {
 	const longest = 200 // bytes
 	return !b.heading && len(b.text) < longest && strings.ContainsAny(b.text, "0123456789")
 }

@@ -169,6 +169,65 @@ func TestRowOfLinks(t *testing.T) {
 	}
 }
 
+// TestNumbersAreText shows a site pages that differ only in numbers, and reads another. Its numbers are text, unless
+// they are in a line such as "Last modified".
+func TestNumbersAreText(t *testing.T) {
+	const (
+		top  = `<nav><a href="/">Home</a></nav><div class="way"><a href="/%[1]d">day %[1]d</a></div>`
+		foot = `<p>Published by the office of figures, with the help of many.</p><p class="when">Last modified on %[2]d.11.2026 at 12:%[2]d</p>`
+	)
+	rows := func(row string) (all string) {
+		for _, grain := range []string{"Wheat", "Barley", "Rye", "Oats", "Maize", "Millet"} {
+			all += strings.ReplaceAll(row, "NAME", grain)
+		}
+		return all
+	}
+	for kind, c := range map[string]struct{ page, want, gone string }{
+		"sentences": {
+			page: "<h1>Report of day %[1]d</h1><p>On this day %[1]d letters arrived, %[2]d more than on the day before.<p>Of these %[3]d were answered within an hour of their arrival." +
+				"<p>The office has %[2]d clerks, of whom %[3]d were ill on this day or the one before." + foot,
+			want: "On this day 1100 letters arrived, 17 more", gone: "Published by",
+		},
+		"one sentence": {
+			page: "<p>On this day %[1]d letters arrived at the office.</p>" + foot,
+			want: "On this day 1100 letters arrived", gone: "Published by",
+		},
+		"a sentence among others": {
+			page: "<p>What nobody but NAME says is long enough to be the text of a page.</p><p>On this day %[1]d letters arrived at the office, %[2]d more than before.</p>" +
+				"<p>What nobody but NAME adds is long enough, too.</p>" + foot,
+			want: "On this day 1100 letters arrived at the office, 17 more", gone: "Last modified",
+		},
+		"prices": {
+			page: "<h1>Prices</h1><ul>" + rows("<li>NAME: %[1]d.%[2]d euros for each of %[3]d sacks") + "</ul>" + foot,
+			want: "Millet: 1100.17 euros for each of 70 sacks", gone: "Published by",
+		},
+		"a table": {
+			page: "<h1>Harvest of %[1]d</h1><table>" + rows("<tr><td>NAME<td>%[1]d<td>%[2]d.%[3]d") + "</table>" + foot,
+			want: "Millet\n1100\n17.70", gone: "Published by",
+		},
+		"a table at the top": {
+			page: "<table>" + rows("<tr><td>NAME<td>%[1]d<td>%[2]d.%[3]d") + "</table><p>NAME wrote what stands here, and is alone with this." + foot,
+			want: "1100\n17.70\nBarley", gone: "Published by",
+		},
+		"a stamp": {
+			page: "<p>NAME wrote what stands here, and is alone with this, as a reader may find who has read it.</p>" + foot,
+			want: "alone with this", gone: "Last modified",
+		},
+	} {
+		page := func(n int) string {
+			return fmt.Sprintf(strings.ReplaceAll(top+c.page, "NAME", name(n+1)), 1000+n, n%28+1, 30+n*7%60)
+		}
+		site := &text.Site{}
+		for n := range 40 {
+			site.Learn(parse(t, page(n)))
+		}
+		d := read(t, page(100), site, false)
+		if !strings.Contains(d.Text, c.want) || strings.Contains(d.Text, c.gone) || strings.Contains(d.Text, "Home") || !d.Model {
+			t.Errorf("%s: got %q: want %q, without %q", kind, d.Text, c.want, c.gone)
+		}
+	}
+}
+
 // TestTemplateIsLearnedAnew shows a site an old template, then many pages with only new blocks, and then a new
 // template.
 func TestTemplateIsLearnedAnew(t *testing.T) {
