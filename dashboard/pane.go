@@ -56,6 +56,7 @@ func (s *server) panes() []pane {
 
 // serve answers with the pane, or with a stream of it.
 func (s *server) serve(p pane, w http.ResponseWriter, r *http.Request) {
+	begun := clock.Real().Now()
 	shown, err := p.show(r)
 	if err != nil {
 		s.fault(w, r, err)
@@ -72,7 +73,7 @@ func (s *server) serve(p pane, w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("%d windows are open already: this one is not live", maxWatchers), http.StatusServiceUnavailable)
 		return
 	}
-	s.stream(p, w, r)
+	s.stream(p, shown, begun, w, r)
 }
 
 // name is the name of the pane's template.
@@ -89,8 +90,9 @@ func restAfter(took time.Duration) time.Duration {
 	return max(paneEvery, (paneShare-1)*took)
 }
 
-// stream sends the main part of a pane whenever it has changed.
-func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
+// stream sends the main part of a pane whenever it has changed. shown is what the pane shows first, and begun is when
+// the server began to make it.
+func (s *server) stream(p pane, shown any, begun time.Time, w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -104,11 +106,6 @@ func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
 	here := func() bool { return send(": still here\n\n") }
 	var last []byte
 	for end := clock.Real().Deadline(paneLife); clock.Real().Now().Before(end); {
-		begun := clock.Real().Now()
-		shown, err := p.show(r)
-		if err != nil {
-			return
-		}
 		var main bytes.Buffer
 		if err := windowPages.ExecuteTemplate(&main, p.name(), s.frameOf(r, p.title, p.path, shown)); err != nil {
 			return
@@ -130,6 +127,11 @@ func (s *server) stream(p pane, w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		if !open {
+			return
+		}
+		var err error
+		begun = clock.Real().Now()
+		if shown, err = p.show(r); err != nil {
 			return
 		}
 	}

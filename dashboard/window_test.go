@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +143,35 @@ func TestWindow(t *testing.T) {
 }
 
 // TestSaysWhyUnkept holds that a version without its content comes with the possible reasons.
+// tallied counts how often the sites are read.
+type tallied struct {
+	twice
+	reads *int
+}
+
+func (c tallied) Sites(q SiteQuery) (Sites, error) { *c.reads++; return c.twice.Sites(q) }
+
+// leaver is a browser that goes away after the first event.
+type leaver struct {
+	*httptest.ResponseRecorder
+	leave func()
+}
+
+func (l leaver) Write(b []byte) (int, error) { l.leave(); return l.ResponseRecorder.Write(b) }
+
+// TestStreamReadsOnce holds that the first event of a stream costs one look at what it shows.
+func TestStreamReadsOnce(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	reads := 0
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/sites", nil)
+	request.Header.Set("Accept", "text/event-stream")
+	answer := leaver{httptest.NewRecorder(), leave}
+	Handler(Options{Reader: tallied{reads: &reads}}).ServeHTTP(answer, request)
+	if text := answer.Body.String(); reads != 1 || !strings.Contains(text, "data: ") || !strings.Contains(text, "http://a.test") {
+		t.Errorf("%d reads, want 1, for:\n%s", reads, text)
+	}
+}
+
 func TestSaysWhyUnkept(t *testing.T) {
 	kept, unkept := past{versions: []Version{versionNumber(1)}}, past{versions: []Version{{Version: 1, At: versionNumber(1).At}}}
 	for reader, want := range map[*past]bool{&kept: false, &unkept: true} {
