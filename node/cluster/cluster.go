@@ -206,7 +206,7 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 	}
 	context.AfterFunc(c.life, func() { _ = taken.Unsubscribe() })
 	c.work.Go(func() { c.watch(watch) })
-	c.work.Go(func() { c.every(c.life, c.options.Lease/2, c.divide) })
+	c.work.Go(c.divideInTurn)
 	c.work.Go(func() { c.every(c.life, c.options.Lease/50, c.obeyDivision) })
 	c.work.Go(func() { c.every(c.life, time.Second, c.count) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/10, c.heart) })

@@ -87,6 +87,7 @@ type world struct {
 	seeded     int                         // sites with seeds in each partition
 	loading    time.Duration               // of a snapshot
 	every      time.Duration               // between snapshots of a partition
+	budgets    map[string]int64            // requests that each node was granted last
 }
 
 // disk is what a node keeps when it ends.
@@ -101,7 +102,7 @@ func newWorld(t *testing.T, seed uint64, plant string) *world {
 		t.Fatal(err)
 	}
 	return &world{
-		objects: bucket, seeded: 1, every: 20 * time.Second,
+		objects: bucket, seeded: 1, every: 20 * time.Second, budgets: map[string]int64{},
 		t: t, seed: seed, plant: plant, rng: rand.New(rand.NewPCG(seed, 1)), entries: map[string]entry{}, logs: map[weburl.Partition][]log.Read{},
 		cut: map[string]bool{}, holders: map[weburl.Partition][]string{}, acked: map[weburl.Partition][][]byte{},
 		dropped: map[weburl.Partition]uint64{}, damaged: map[weburl.Partition]string{}, disks: map[string]*disk{}, barred: map[string]weburl.Partition{}, damage: map[string]weburl.Partition{},
@@ -1027,6 +1028,9 @@ func (n *simulated) Grant(g share.Grant, division uint64) {
 		n.fault("%s is told division %d after %d", n.name, division, n.seen)
 	}
 	n.grant, n.seen = g, division
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.budgets[n.name] = g.Requests
 }
 
 // Obey carries out an order about a page, or a pause of all. The page's host names its partition.

@@ -26,7 +26,7 @@ func TestGrow(t *testing.T) {
 			before, moved := names, w.moved
 			watched := make(chan struct{})
 			rests := make(chan time.Duration)
-			go func() { rests <- w.longestRest(partitions, watched) }()
+			go func() { rests <- w.longestRest(partitions, watched, w.rests) }()
 			for i := len(names); i < to; i++ {
 				names = append(slices.Clone(names), fmt.Sprint("node-", i))
 				nodes[names[i]] = w.start(names[i], "of "+names[i], partitions)
@@ -64,6 +64,49 @@ func TestGrow(t *testing.T) {
 	})
 }
 
+// TestNewNodesHaveBudget has a cluster with a budget grow from one node to three and five, and shrink to two. A
+// partition that moves has a node again soon, and the node then has more of the budget than the one request that it
+// began with.
+func TestNewNodesHaveBudget(t *testing.T) {
+	const partitions = 64
+	for seed := uint64(4); seed <= 40; seed += 4 { // a seed whose world has a budget
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testNewNodesHaveBudget(t, seed, partitions) })
+		})
+	}
+}
+
+func testNewNodesHaveBudget(t *testing.T, seed uint64, partitions int) {
+	w := newWorld(t, seed, "")
+	w.calm = true
+	nodes := map[string]*simulated{}
+	rests := func(p weburl.Partition) bool { return w.rests(p) || w.budgets[w.holders[p][0]] <= 1 }
+	for _, to := range []int{1, 3, 5, 2} {
+		watched, longest := make(chan struct{}), make(chan time.Duration)
+		go func() { longest <- w.longestRest(partitions, watched, rests) }()
+		for i := range max(to, len(nodes)) {
+			name := fmt.Sprint("node-", i)
+			if i >= to {
+				nodes[name].end(true)
+				delete(nodes, name)
+			} else if nodes[name] == nil {
+				nodes[name] = w.start(name, "of "+name, partitions)
+			}
+		}
+		time.Sleep(30*time.Second + time.Duration(seed)*100*time.Millisecond)
+		close(watched)
+		rest := <-longest
+		t.Logf("%d nodes: a partition has no node with a budget for %v", to, rest)
+		if most := 4 * time.Second; to > 2 && rest > most {
+			t.Errorf("that is longer than %v", most)
+		}
+	}
+	for _, n := range nodes {
+		n.end(true)
+	}
+	time.Sleep(time.Minute)
+}
+
 // TestNoPartitionWaitsForALoad has a node join a cluster whose logs begin later, so that it loads a snapshot of each
 // partition. Each takes long. No partition is given to the node before it can take it.
 func TestNoPartitionWaitsForALoad(t *testing.T) {
@@ -78,7 +121,7 @@ func TestNoPartitionWaitsForALoad(t *testing.T) {
 		w.mu.Unlock()
 		watched := make(chan struct{})
 		rests := make(chan time.Duration)
-		go func() { rests <- w.longestRest(partitions, watched) }()
+		go func() { rests <- w.longestRest(partitions, watched, w.rests) }()
 		nodes = append(nodes, w.start("c", "of c", partitions))
 		time.Sleep(5 * time.Minute)
 		nodes[1].end(false)
@@ -230,13 +273,16 @@ func leastMoves(partitions int, before, after []string) (n int) {
 	return (partitions / len(after)) * (len(after) - len(before))
 }
 
-// longestRest returns the longest time in which a partition has no node. It watches until stop is closed.
-func (w *world) longestRest(partitions int, stop chan struct{}) (longest time.Duration) {
+// rests reports whether a partition has no node. The caller holds the world's lock.
+func (w *world) rests(p weburl.Partition) bool { return len(w.holders[p]) == 0 }
+
+// longestRest returns the longest time in which a partition rests. It watches until stop is closed.
+func (w *world) longestRest(partitions int, stop chan struct{}, rests func(weburl.Partition) bool) (longest time.Duration) {
 	since := make([]time.Time, partitions)
 	for {
 		w.mu.Lock()
 		for p := range since {
-			if len(w.holders[weburl.Partition(p)]) > 0 {
+			if !rests(weburl.Partition(p)) {
 				since[p] = time.Time{}
 			} else if since[p].IsZero() {
 				since[p] = time.Now()
@@ -309,7 +355,7 @@ func testCopies(t *testing.T, copies int) {
 		w.mu.Unlock()
 
 		watched, rests := make(chan struct{}), make(chan time.Duration)
-		go func() { rests <- w.longestRest(partitions, watched) }()
+		go func() { rests <- w.longestRest(partitions, watched, w.rests) }()
 		nodes["c"].end(false)
 		delete(nodes, "c")
 		time.Sleep(3 * time.Minute)

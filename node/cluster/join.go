@@ -90,6 +90,7 @@ func join(ctx context.Context, wire wire, bucket bucket, entries log.Log, o Opti
 	c.life, c.end = context.WithCancel(context.Background())
 	c.stay = func() {}
 	c.writing, c.obeying = make(chan struct{}, 1), make(chan struct{}, mostOrders)
+	c.sharing.wanted = make(chan struct{}, 1)
 	if err := c.lease.open(ctx, o.Clock, o.Lease); err != nil {
 		return nil, err
 	}

@@ -61,15 +61,17 @@ func (c *Cluster) unlisten(p weburl.Partition) {
 func (c *Cluster) takenSubject() string { return c.options.Cluster + ".taken" }
 
 // tellTaken reports to all nodes that this one has a partition. Links that they sent to it before were lost, and
-// without a receipt they send them again ever more rarely.
+// without a receipt they send them again ever more rarely. The node also needs a part of the budget.
 func (c *Cluster) tellTaken(p weburl.Partition) {
 	if err := c.wire.Publish(c.takenSubject(), []byte(strconv.Itoa(int(p)))); err != nil {
 		c.options.Logger.Warn("other nodes were not told that a partition is taken; they will read it from the servers", "error", err)
 	}
 }
 
-// hearTaken sends links again that wait for a partition, after another node has taken it.
+// hearTaken has the budget divided again after a node, also this one, has taken a partition. If it was another node, it
+// sends links again that wait for the partition.
 func (c *Cluster) hearTaken(m *nats.Msg) {
+	c.wantDivision()
 	p, err := strconv.Atoi(string(m.Data))
 	if err == nil && p >= 0 && p < c.options.Partitions && !c.has(weburl.Partition(p)) {
 		c.node.Resend(weburl.Partition(p))

@@ -17,10 +17,10 @@ import (
 	"freshet/refresh"
 )
 
-// The limits of the whole crawl (requests, pages, bandwidth) are divided among the nodes at intervals. The node
-// with the first name divides. It asks all nodes what they want. Then it asks for their visits at one threshold
-// after another, until these match the budget (share.Divide). The division is an entry of the bucket, written
-// behind the last one. So even two nodes that both divide never give away more than there is.
+// The limits of the whole crawl (requests, pages, bandwidth) are divided among the nodes at intervals, and soon after a
+// node took a partition. The node with the first name divides. It asks all nodes what they want. Then it asks for their
+// visits at one threshold after another, until these match the budget (share.Divide). The division is an entry of the
+// bucket, written behind the last one. So even two nodes that both divide never give away more than there is.
 
 const divisionKey = "DIVISION"
 
@@ -48,10 +48,11 @@ type answer struct {
 // sharing is a node's part in divisions.
 type sharing struct {
 	mu       sync.Mutex
-	division division // the last that is known
-	revision uint64   // of its entry; 0: there is none
-	obeyed   uint64   // the last that the node was told
-	number   uint64   // of the last that this node began
+	division division      // the last that is known
+	revision uint64        // of its entry; 0: there is none
+	obeyed   uint64        // the last that the node was told
+	number   uint64        // of the last that this node began
+	wanted   chan struct{} // a token: divide soon
 
 	of  question    // the division that bid is for
 	bid refresh.Bid // of the node
@@ -133,6 +134,29 @@ func (c *Cluster) askOne(ctx context.Context, node string, question []byte, a *a
 		if wait := c.options.Clock.Sleep(ctx, tryAgain); wait != nil {
 			return err
 		}
+	}
+}
+
+// divideInTurn divides at intervals, and soon after wantDivision. It waits a little then, because a node seldom takes
+// one partition alone.
+func (c *Cluster) divideInTurn() {
+	for c.life.Err() == nil {
+		c.divide()
+		within, cancel := context.WithTimeout(c.life, c.options.Clock.Machine(c.options.Lease/2))
+		select {
+		case <-c.sharing.wanted:
+			_ = c.options.Clock.Sleep(c.life, c.options.Lease/20)
+		case <-within.Done():
+		}
+		cancel()
+	}
+}
+
+// wantDivision has this node divide soon, if it is the one that divides.
+func (c *Cluster) wantDivision() {
+	select {
+	case c.sharing.wanted <- struct{}{}:
+	default:
 	}
 }
 
