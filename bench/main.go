@@ -42,7 +42,7 @@ func command(args []string) error {
 	}
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
 	seed := flags.Uint64("seed", 1, "of the web")
-	hosts := flags.Int("hosts", 100, "of the web, at most 254")
+	hosts := flags.Int("hosts", 100, "of the web")
 	pages := flags.Int("pages", 20000, "of the web")
 	foreign := flags.Int("foreign", defaultForeign, "links of a page, of 40, to other hosts")
 	latency := flags.Duration("latency", 0, "of each answer")
@@ -59,8 +59,8 @@ func command(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *hosts < 1 || *hosts > 254 || *pages < *hosts {
-		return fmt.Errorf("%d hosts with %d pages: want 1 to 254, and a page or more for each", *hosts, *pages)
+	if *hosts < 1 || *hosts > maxHosts || *pages < *hosts {
+		return fmt.Errorf("%d hosts with %d pages: want 1 to %d, and a page or more for each", *hosts, *pages, maxHosts)
 	}
 	if *foreign < 0 || *foreign > maxForeign {
 		return fmt.Errorf("%d links to other hosts: want 0 to %d", *foreign, maxForeign)

@@ -9,14 +9,15 @@
 # SECONDS is how long each window stays open, 20 by default. PROGRAM is the absolute path of a freshet to
 # measure; else this one is built.
 #
-#   bench/panes.sh crawl [ROUNDS [SECONDS]]
+#   bench/panes.sh crawl [ROUNDS [SECONDS [SITES]]]
 #
-# measures what open windows cost a crawl that runs: it imports two million URLs of 250 hosts on loopback, crawls
-# them, and in rounds of SECONDS (10 by default) has no window open, or three. It prints the processor's time of the
-# crawl for a thousand requests in each round, and what the median gains with windows. Each round is judged beside
-# those before and after it, because the cost grows with the directory. Then it prints the share of the panes in a
-# profile, which other programs on the machine disturb less. Four ROUNDS, the default, take three minutes. The hosts
-# answer 404, so a request costs a fraction of a stored page, and the windows weigh more than in a real crawl.
+# measures what open windows cost a crawl that runs: it imports a thousand URLs of each of so many sites on loopback,
+# 10,000 by default, crawls them, and in rounds of SECONDS (10 by default) has no window open, or three. It prints the
+# processor's time of the crawl for a thousand requests in each round, and what the median gains with windows. Each
+# round is judged beside those before and after it, because the cost grows with the directory. Then it prints the
+# share of the panes in a profile, which other programs on the machine disturb less. Four ROUNDS, the default, take
+# ten minutes. The sites answer 404, so a request costs a fraction of a stored page, and the windows weigh more than
+# in a real crawl.
 set -eu
 what=${1:-10000} seconds=${2:-20}
 cd "$(dirname "$0")"
@@ -27,13 +28,13 @@ if [ -z "${PROGRAM:-}" ]; then
 	CGO_ENABLED=0 go build -C .. -trimpath -o "$PROGRAM" ./cmd/freshet
 fi
 if [ "$what" = crawl ]; then
-	rounds=${2:-4} seconds=${3:-10} window=http://127.0.0.1:8351
+	rounds=${2:-4} seconds=${3:-10} sites=${4:-10000} window=http://127.0.0.1:8351
 	CGO_ENABLED=0 go build -trimpath -o "$dir/bench" .
-	"$dir/bench" serve -hosts 250 -pages 250 >"$dir/seeds" &
+	"$dir/bench" serve -hosts "$sites" -pages "$sites" >"$dir/seeds" &
 	web=$!
 	trap 'kill $viewer $web 2>/dev/null || true; wait; rm -rf "$dir"' EXIT
-	until [ "$(wc -l <"$dir/seeds")" -eq 250 ]; do sleep 0.2; done
-	awk '{ sub("/[^/]*$", ""); for (p = 0; p < 8000; p++) print $0 "/a/absent-" p ".html" }' "$dir/seeds" |
+	until [ "$(wc -l <"$dir/seeds")" -eq "$sites" ]; do sleep 0.2; done
+	awk '{ sub("/[^/]*$", ""); for (p = 0; p < 1000; p++) print $0 "/a/absent-" p ".html" }' "$dir/seeds" |
 		"$PROGRAM" import --data "$dir/data" - >&2
 	"$PROGRAM" crawl --data "$dir/data" --allow-private --delay 0s --contact mailto:bench@example.org --quiet --listen "${window#http://}" \
 		--cpuprofile "$dir/profile" >&2 &

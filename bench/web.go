@@ -14,6 +14,9 @@ import (
 const (
 	pageSize  = 20 << 10 // bytes of a page, at least; it ends with the paragraph that reaches this
 	pageLinks = 40
+
+	// maxHosts is the most hosts of a web. Each has an address of its own and an open file that listens at it.
+	maxHosts = 10000
 )
 
 // How many links of a page lead to other hosts, and the most that may: the others must include its children.
@@ -42,7 +45,7 @@ type web struct {
 func newWeb(seed uint64, hosts, pages, foreign, port int) *web {
 	w := &web{foreign: foreign, body: make([][]byte, pages), head: make([]int, pages), count: make([]atomic.Uint32, pages)}
 	for h := range hosts {
-		w.hosts = append(w.hosts, fmt.Sprintf("127.1.0.%d:%d", h+1, port))
+		w.hosts = append(w.hosts, fmt.Sprintf("127.1.%d.%d:%d", h/254, h%254+1, port))
 		w.pages = append(w.pages, map[string]int{})
 	}
 	text := newProse(rand.New(rand.NewPCG(seed, 1)))
