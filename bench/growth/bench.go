@@ -90,7 +90,7 @@ func (b *bench) memory() float64 {
 	clear(b.links)
 	b.freshet.verdicts = nil
 	stats := b.freshet.test.Stats()
-	return float64(heap()-b.before+stats.HeadBytes) / float64(stats.Known)
+	return float64(heap()-b.before) / float64(stats.Known)
 }
 
 // slower is how many times shorter the streams of the database are, because it takes longer.
