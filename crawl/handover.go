@@ -159,6 +159,7 @@ func (s *Shard) forgetSites(p weburl.Partition) (records []store.Record, err err
 		s.counts.Known -= row.Pages
 		s.book.Forget(row.Site)
 		delete(s.obeys.waiting, row.Site)
+		delete(s.rests, row.Site)
 	}
 	return records, nil
 }

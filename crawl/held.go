@@ -7,12 +7,15 @@ type Held struct {
 	Kept        int   // pages that are kept fresh
 	Known       int64 // known pages
 	RobotsBytes int64 // of robots rules
+	Paused      bool  // by an operator
+	SitesPaused int   // by orders about these sites alone
 }
 
 // Held returns what the shard keeps in memory. O(1).
 func (s *Shard) Held() Held {
 	queues := s.front.Stats()
-	h := Held{Sites: queues.Sites, Queued: queues.QueuedNew + queues.QueuedDue, Known: s.counts.Known, RobotsBytes: s.book.Bytes()}
+	h := Held{Sites: queues.Sites, Queued: queues.QueuedNew + queues.QueuedDue, Known: s.counts.Known, RobotsBytes: s.book.Bytes(),
+		Paused: s.paused, SitesPaused: len(s.rests)}
 	if s.fresh != nil {
 		h.Kept = int(s.fresh.table.end())
 	}
@@ -21,5 +24,8 @@ func (s *Shard) Held() Held {
 
 // And returns the sum of what two shards keep.
 func (h Held) And(o Held) Held {
-	return Held{h.Sites + o.Sites, h.Queued + o.Queued, h.Kept + o.Kept, h.Known + o.Known, h.RobotsBytes + o.RobotsBytes}
+	return Held{
+		h.Sites + o.Sites, h.Queued + o.Queued, h.Kept + o.Kept, h.Known + o.Known, h.RobotsBytes + o.RobotsBytes,
+		h.Paused || o.Paused, h.SitesPaused + o.SitesPaused,
+	}
 }

@@ -196,8 +196,18 @@ func (s *Shard) pause(o Pause, then func() error) error {
 	paused := &store.Paused{Partition: s.home(o.Site), Site: o.Site, Since: s.pausedSince(o.Paused)}
 	return s.propose([]store.Record{paused}, func() error {
 		s.front.Pause(o.Site, o.Paused, s.now)
+		s.noteRest(o.Site, o.Paused)
 		return then()
 	})
+}
+
+// noteRest notes whether an operator has paused a site.
+func (s *Shard) noteRest(site weburl.Site, paused bool) {
+	if paused {
+		s.rests[site] = true
+	} else {
+		delete(s.rests, site)
+	}
 }
 
 // gate changes a host's gate.

@@ -52,13 +52,14 @@ type Shard struct {
 
 	ready  bool // caught up with the records
 	begun  bool
-	until  time.Time // when settings.For is over; zero: never
-	paused bool      // by an operator: nothing is handed out
-	next   time.Time // when a page may be fetched, if none may be now; zero: not known
-	lost   bool      // a request was abandoned: its host's gate does not include it
-	met    bool      // a site answered, or may have, in this run or an earlier one
-	nobody int       // sites where the first request of this run found no server
-	ending Stop      // why no more turns are handed out; "": they are
+	until  time.Time            // when settings.For is over; zero: never
+	paused bool                 // by an operator: nothing is handed out
+	rests  map[weburl.Site]bool // sites that an operator has paused
+	next   time.Time            // when a page may be fetched, if none may be now; zero: not known
+	lost   bool                 // a request was abandoned: its host's gate does not include it
+	met    bool                 // a site answered, or may have, in this run or an earlier one
+	nobody int                  // sites where the first request of this run found no server
+	ending Stop                 // why no more turns are handed out; "": they are
 	over   bool
 
 	counts Counts

@@ -37,7 +37,7 @@ func New(rows Rows, links Links, settings Settings, now time.Time) (*Shard, erro
 		settings: settings, rules: rules, rows: rows, seen: links, now: now,
 		book:   robots.NewBook(settings.Agent, settings.TDMRep, settings.RobotsBytes),
 		places: newPlaces(settings.Ordering), pings: newPings(settings.Refresh, now),
-		obeys: obedience{waiting: map[weburl.Site]bool{}}, turns: map[Turn]*turn{}, away: away{}, unstored: map[weburl.Site]unstored{},
+		obeys: obedience{waiting: map[weburl.Site]bool{}}, rests: map[weburl.Site]bool{}, turns: map[Turn]*turn{}, away: away{}, unstored: map[weburl.Site]unstored{},
 		counts: Counts{Errors: map[string]int64{}, Refused: map[string]int64{}},
 	}
 	options := settings.FrontierOptions(rules.manners)
@@ -152,6 +152,7 @@ func (s *Shard) restoreSite(row store.SiteRow) error {
 	s.counts.Sites++
 	s.counts.Known += row.Pages
 	s.met = s.met || row.Robots.Kept != 0 || row.Robots.Status != 0
+	s.noteRest(row.Site, row.Paused != 0)
 	if disobeyed(row.Robots) {
 		s.obeys.waiting[row.Site] = true
 	}

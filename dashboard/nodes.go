@@ -31,6 +31,9 @@ type Node struct {
 	Fetches    int     `json:"fetches_allowed"`
 	DiskFree   int64   `json:"disk_free_bytes"` // 0: not known
 	Version    string  `json:"version"`
+	// Paused and SitesPaused are what operators have ordered: a pause of the whole crawl, or of single sites.
+	Paused      bool `json:"paused"`
+	SitesPaused int  `json:"sites_paused"`
 }
 
 // Tone is a verdict on a node's state, as for a site.
@@ -45,6 +48,35 @@ func (all Nodes) Pace(n Node) string {
 	}
 	_, text := paces(all.Sum.PagesS)
 	return text(n.PagesS)
+}
+
+// Pauses says in sentences what operators have paused: the whole crawl, and how many sites.
+func (all Nodes) Pauses() (told []string) {
+	var paused, sites []string
+	working := 0
+	for _, n := range all.Nodes {
+		if n.State == "ended" {
+			continue
+		}
+		working++
+		if n.Paused {
+			paused = append(paused, n.Name)
+		}
+		if n.SitesPaused > 0 {
+			sites = append(sites, fmt.Sprintf("%d of %s", n.SitesPaused, n.Name))
+		}
+	}
+	switch {
+	case len(paused) == 0:
+	case len(paused) == working:
+		told = append(told, "The crawl is paused. No requests are made until you resume it.")
+	default:
+		told = append(told, fmt.Sprintf("Paused: %s. The other nodes crawl: they have not heard of the order, or these not of its end.", strings.Join(paused, ", ")))
+	}
+	if len(sites) > 0 {
+		told = append(told, fmt.Sprintf("Sites that operators have paused: %s.", strings.Join(sites, ", ")))
+	}
+	return told
 }
 
 // Which lists the node's partitions, with ranges for consecutive ones.
@@ -87,6 +119,7 @@ func judgeNodes(all Nodes) verdict {
 			working++
 		}
 	}
+	pauses := all.Pauses()
 	free := all.Partitions - len(all.Sum.Partitions)
 	switch {
 	case len(silent) > 0:
@@ -95,6 +128,8 @@ func judgeNodes(all Nodes) verdict {
 		return verdict{Kind: "ill", Text: strings.Join(all.Troubles, " ")}
 	case free > 0:
 		return verdict{Kind: "wait", Text: fmt.Sprintf("%d of %s have no node now. The nodes take them soon.", free, units.Plural(int64(all.Partitions), "partition"))}
+	case len(pauses) > 0:
+		return verdict{Kind: "wait", Text: strings.Join(pauses, " ")}
 	}
 	return verdict{Kind: "well", Text: fmt.Sprintf("All is well. %s at work, with all %s.", units.Plural(int64(working), "node"), units.Plural(int64(all.Partitions), "partition"))}
 }

@@ -53,6 +53,8 @@ func TestJudgeNodes(t *testing.T) {
 		{[]Node{one}, []int{0, 1}, "well", "1 node at work, with all 2 partitions"},
 		{[]Node{one}, []int{1}, "wait", "1 of 2 partitions have no node"},
 		{[]Node{one, two}, []int{1}, "ill", "Not heard of: two"},
+		{[]Node{{Name: "one", State: "alive", Paused: true}}, []int{0, 1}, "wait", "The crawl is paused."},
+		{[]Node{{Name: "one", State: "alive", SitesPaused: 2}}, []int{0, 1}, "wait", "2 of one"},
 	} {
 		if v := judgeNodes(Nodes{Partitions: 2, Nodes: tt.nodes, Sum: Node{Partitions: tt.had}}); v.Kind != tt.kind || !strings.Contains(v.Text, tt.text) {
 			t.Errorf("%+v, want %s: %s", v, tt.kind, tt.text)

@@ -307,6 +307,9 @@ func TestOrdersAcrossNodes(t *testing.T) {
 	if row, err := second.Store().Site(site); err != nil || row.Paused == 0 {
 		t.Errorf("%s is not paused at its node: %+v, %v", site, row.Paused, err)
 	}
+	if rests := [2]int{first.Vitals().SitesPaused, second.Vitals().SitesPaused}; rests != [2]int{0, 1} {
+		t.Errorf("the nodes have paused %v sites, want one of the second", rests)
+	}
 	if pages, err := first.RecrawlSite(page(hosts[1]).Site()); err != nil || pages == 0 {
 		t.Errorf("recrawl a site: %d pages, %v", pages, err)
 	}
@@ -342,9 +345,15 @@ func TestOrdersAcrossNodes(t *testing.T) {
 		if state := m.Status().State; state != "paused" {
 			t.Errorf("after a pause of all a node is %s", state)
 		}
+		if !m.Vitals().Paused {
+			t.Error("after a pause of all a node does not tell the others")
+		}
 	}
 	second.die()
 	within(t, "the dead node's partitions are taken", func() bool { return first.owned() == 8 })
+	if rests := first.Vitals().SitesPaused; rests != 1 {
+		t.Errorf("after it took partitions the node has paused %d sites, want 1", rests)
+	}
 	if state := first.Status().State; state != "paused" {
 		t.Errorf("after it took partitions the node is %s", state)
 	}
@@ -357,6 +366,9 @@ func TestOrdersAcrossNodes(t *testing.T) {
 	first.part.Stay()
 	if err := first.Give(t.Context(), first.Store().Home(site)); err != nil {
 		t.Error(err)
+	}
+	if rests := first.Vitals().SitesPaused; rests != 0 {
+		t.Errorf("after it gave the site's partition the node has paused %d sites", rests)
 	}
 	if _, err := first.orderOwner(t.Context(), first.Store().Home(site), crawl.Pause{Site: site}); !errors.Is(err, crawl.ErrElsewhere) {
 		t.Errorf("an order about a partition that nobody has: %v", err)

@@ -74,15 +74,15 @@ func (n *Node) Pages() []int64 { return n.knownPages() }
 // Vitals returns the state of the node's work for the other nodes.
 func (n *Node) Vitals() share.Vitals {
 	var counts crawl.Counts
-	queued := 0
+	var held crawl.Held
 	n.each(func(s *crawl.Shard, _ time.Time) {
 		counts = counts.And(s.Counts())
-		queued += s.Held().Queued
+		held = held.And(s.Held())
 	})
 	pages, _ := n.tally.rates(counts, n.opt.Clock.Now())
 	return share.Vitals{
-		Pages: counts.Pages, PagesS: pages, Failed: counts.Failed, Queued: int64(queued), DiskFree: n.store.DiskFree(),
-		Fetches: n.fleet.status().Allowed,
+		Pages: counts.Pages, PagesS: pages, Failed: counts.Failed, Queued: int64(held.Queued), DiskFree: n.store.DiskFree(),
+		Fetches: n.fleet.status().Allowed, Paused: held.Paused, SitesPaused: held.SitesPaused,
 	}
 }
 

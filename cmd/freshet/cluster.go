@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -405,9 +406,9 @@ func clusterStatusCommand() *cobra.Command {
 		Long: "Prints a line for each node: whether it is alive, how many partitions it has, how many of their pages are known, and\n" +
 			"how many of these are queued; the pages that this run has stored, its recent pace by the clock of the crawl, failed\n" +
 			"fetches, how many fetches may run at once, and the free space on its disk. The last line adds them up, but shows the\n" +
-			"fullest disk. A node that has been silent for ten seconds is declared dead: the others take over its partitions. If a\n" +
-			"node cannot load a partition, a sentence below the table says why, and what to do. The window of each node shows the\n" +
-			"same.",
+			"fullest disk. A node that has been silent for ten seconds is declared dead: the others take over its partitions.\n" +
+			"Sentences below the table say what operators have paused, and which partition a node cannot load, why, and what to\n" +
+			"do. The window of each node shows the same.",
 		Example: "  freshet cluster status --nats nats://a:4222",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.reach(cmd.Context(), func(ctx context.Context, conn *nats.Conn) error {
@@ -443,6 +444,7 @@ func clusterNode(m cluster.Member) dashboard.Node {
 	n := dashboard.Node{
 		Name: m.Node, State: m.Health, Version: m.Version, HeardS: m.Age, Partitions: []int{}, Queued: v.Queued, Stored: v.Pages,
 		PagesS: v.PagesS, Failed: v.Failed, Fetches: v.Fetches, DiskFree: v.DiskFree,
+		Paused: v.Paused, SitesPaused: v.SitesPaused,
 	}
 	for _, p := range m.Partitions {
 		n.Partitions = append(n.Partitions, int(p))
@@ -479,8 +481,8 @@ func printNodes(out io.Writer, all dashboard.Nodes) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for _, trouble := range all.Troubles {
-		if _, err := fmt.Fprintln(out, trouble); err != nil {
+	for _, sentence := range slices.Concat(all.Pauses(), all.Troubles) {
+		if _, err := fmt.Fprintln(out, sentence); err != nil {
 			return err
 		}
 	}

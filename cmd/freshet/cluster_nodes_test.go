@@ -34,6 +34,34 @@ func TestPrintTroubles(t *testing.T) {
 	}
 }
 
+// TestPrintPauses holds that the command says whether the crawl is paused, and at which nodes sites are. An ended node
+// says nothing.
+func TestPrintPauses(t *testing.T) {
+	member := func(name string, paused bool, sites int) cluster.Member {
+		return cluster.Member{Health: "alive", State: cluster.State{Node: name, Vitals: share.Vitals{Paused: paused, SitesPaused: sites}}}
+	}
+	ended := member("c", false, 7)
+	ended.Ended, ended.Health = true, "ended"
+	for _, tt := range []struct {
+		nodes []cluster.Member
+		want  string
+	}{
+		{[]cluster.Member{member("a", true, 0), member("b", true, 0), ended}, "The crawl is paused. No requests are made until you resume it.\n"},
+		{[]cluster.Member{member("a", true, 0), member("b", false, 0)}, "Paused: a. The other nodes crawl: they have not heard of the order, or these not of its end.\n"},
+		{[]cluster.Member{member("a", false, 2), member("b", false, 0), member("d", false, 1), ended}, "Sites that operators have paused: 2 of a, 1 of d.\n"},
+		{[]cluster.Member{member("a", false, 0), member("b", false, 0), ended}, ""},
+	} {
+		var out strings.Builder
+		if err := printNodes(&out, clusterNodes(tt.nodes, 8)); err != nil {
+			t.Fatal(err)
+		}
+		_, got, _ := strings.Cut(out.String(), "\nall ")
+		if _, got, _ = strings.Cut(got, "\n"); got != tt.want {
+			t.Errorf("got\n%s\nwant at the end %q", out.String(), tt.want)
+		}
+	}
+}
+
 // TestPrintNodes holds that the sum leaves out nodes that have ended, and names the fullest disk.
 func TestPrintNodes(t *testing.T) {
 	member := func(name, health string, pages, disk int64) cluster.Member {
