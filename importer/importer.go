@@ -85,9 +85,18 @@ func dated(at time.Time) bool {
 	return at.After(time.Unix(0, 0)) && at.Before(time.Unix(0, math.MaxInt64))
 }
 
-// WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits. A revisit of
-// a capture that is not stored yet waits for Late, with what follows of its page. The next crawl follows their links.
-// An error names the file and the offset of the record.
+// Apart reports whether u is the address of a robots.txt or a tdmrep.json. A crawl keeps these files apart from pages.
+func Apart(u weburl.URL) bool {
+	path := u.RequestURI()
+	return path == "/robots.txt" || path == "/.well-known/tdmrep.json"
+}
+
+// NoPage is why captures of such files are skipped.
+const NoPage = "robots.txt or tdmrep.json, which is no page"
+
+// WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits, but no files
+// that are kept Apart. A revisit of a capture that is not stored yet waits for Late, with what follows of its page. The
+// next crawl follows their links. An error names the file and the offset of the record.
 func (i *Importer) WARC(in io.Reader, name string) error {
 	r := warc.NewReader(in, name)
 	for {
@@ -104,6 +113,10 @@ func (i *Importer) WARC(in io.Reader, name string) error {
 			i.Skipped["record of type "+string(record.Type)]++
 			continue
 		default:
+			continue
+		}
+		if u, err := weburl.Parse(bare(record.TargetURI)); err == nil && Apart(u) {
+			i.Skipped[NoPage]++
 			continue
 		}
 		if err := i.capture(r, record, name); err != nil {

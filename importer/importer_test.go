@@ -1,9 +1,11 @@
 package importer
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -342,6 +344,55 @@ func TestRevisitsOfOthers(t *testing.T) {
 			if err := errors.Join(err, failed); err != nil || string(captured.Payload) != body || len(links) != 1 || v.ContentType != captured.Header.Get("Content-Type") {
 				t.Errorf("%s: the version is %+v with the capture %+v, and has %d links: %v", name, v, captured, len(links), err)
 			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRobotsIsNoPage imports archives that have the robots.txt and tdmrep.json of a site, as Freshet, wget and warcio
+// write them. Only their page becomes one.
+func TestRobotsIsNoPage(t *testing.T) {
+	const robots, rights = "https://a.test/robots.txt", "https://a.test/.well-known/tdmrep.json"
+	var own []byte
+	for n, url := range []string{robots, rights, "https://a.test/robots.txt.html"} {
+		record := &warc.Record{Type: warc.Response, Date: time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC), TargetURI: url,
+			ContentType: warc.TypeResponse, Block: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow:\n")}
+		record.Seal()
+		var err error
+		if own, err = warc.NewEncoder(warc.FastLevel).AppendMember(own, record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := archived{"response", "a.test/robots.txt.html", "02", "", "", "<p>text"}
+	rules := archived{"response", "a.test/robots.txt", "01", "", "text/plain", "User-agent: *\nDisallow:\n"}
+	plain, err := io.ReadAll(warcOf(rules, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := archived{"revisit", "a.test/robots.txt", "03", "WARC-Profile: " + warc.ProfileIdentical + "\r\n", "text/plain", ""}
+	for writer, file := range map[string]io.Reader{
+		"freshet": bytes.NewReader(own),
+		"wget":    strings.NewReader(strings.ReplaceAll(string(plain), "http://a.test/robots.txt\r\n", "<http://a.test/robots.txt>\r\n")),
+		"warcio":  warcOf(rules, page, again),
+	} {
+		s := open(t, vfs.NewMem())
+		i := New(s)
+		if err := errors.Join(i.WARC(file, "some.warc"), i.Flush()); err != nil {
+			t.Fatal(writer, err)
+		}
+		if waited, err := i.Late("some.warc"); waited || err != nil {
+			t.Errorf("%s: waits: %v, %v", writer, waited, err)
+		}
+		pages := 0
+		for _, scheme := range []string{"http", "https"} {
+			if site, err := s.Site(weburl.Site(scheme + "://a.test")); err == nil {
+				pages += int(site.Pages)
+			}
+		}
+		if pages != 1 || i.Visits != 1 || i.Skipped[NoPage] == 0 {
+			t.Errorf("%s: %d pages, %d visits, skipped %v", writer, pages, i.Visits, i.Skipped)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -147,7 +146,7 @@ func (i *Importer) unread(record *warc.Record, known bool) (bool, error) {
 	row, _, err := i.store.PageOf(u)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return !known && !slices.Contains([]string{"/robots.txt", "/.well-known/tdmrep.json"}, u.RequestURI()), nil
+		return !known && !Apart(u), nil
 	case err != nil:
 		return false, err
 	}

@@ -39,8 +39,8 @@ func importCommand() *cobra.Command {
 		Use: "import FILE…", Short: "Take in WARC files, indexes and lists of URLs", Args: someArgs("FILE"),
 		Long: "Reads WARC files, CDXJ indexes, lists of URLs, and partitions that freshet export wrote. Freshet finds out by itself\n" +
 			"what a file is, also if it is compressed with gzip. From a WARC file, pages get versions and visits. From an index,\n" +
-			"they get visits only, and are visited soon. A list has one URL per line, or it is CSV or TSV with a header: url, and\n" +
-			"any of weight, last_seen, digest, status and content_type.\n" +
+			"they get visits only, and are visited soon. A robots.txt in either is no page. A list has one URL per line, or it is\n" +
+			"CSV or TSV with a header: url, and any of weight, last_seen, digest, status and content_type.\n" +
 			"\n" +
 			"Visits must come in order of time: a visit that is not later than the page's last one is skipped. Of several WARC\n" +
 			"files, the one with the oldest first capture is read first. A partition can be imported only into an empty one.\n" +
@@ -247,6 +247,9 @@ func (i importing) visits(name string, source *bufio.Reader) error {
 	if len(peeked) == 0 {
 		return fmt.Errorf("%s is empty: there is nothing to import", name)
 	}
+	if why := withoutCaptures(peeked); why != "" {
+		return fmt.Errorf("%s %s", name, why)
+	}
 	if inside, err := gzip.NewReader(bytes.NewReader(peeked)); err == nil {
 		start := make([]byte, 5)
 		if n, _ := io.ReadFull(inside, start); string(start[:n]) == "WARC/" {
@@ -273,6 +276,22 @@ func (i importing) visits(name string, source *bufio.Reader) error {
 		return fmt.Errorf("%s is not a WARC file, an index, a partition or a list of URLs, or it is damaged: see freshet import --help", name)
 	}
 	return i.table(name, text, strings.Contains(first, "\t"))
+}
+
+// withoutCaptures says why a file that freshet export writes cannot be imported, by its start; "" for other files.
+func withoutCaptures(start []byte) string {
+	const remedy = "import WARC files instead: freshet export --warc writes them"
+	for magic, why := range map[string]string{
+		"PAR1":             "is a Parquet file, which has no captures: " + remedy,
+		`{"`:               "is JSON lines, such as an export of texts, which have no captures: " + remedy,
+		"\x28\xb5\x2f\xfd": "is compressed with zstd: decompress it, or if it is an export of texts, " + remedy,
+		"PK\x03\x04":       "is a zip file: if it is a WACZ file, unzip it and import the WARC files in its folder archive",
+	} {
+		if bytes.HasPrefix(start, []byte(magic)) {
+			return why
+		}
+	}
+	return ""
 }
 
 // lines imports the lines of a file. It skips empty lines and comments, which begin with #.
@@ -329,6 +348,10 @@ func (i importing) index(line string) error {
 	u, err := parseURL(entry.URL)
 	if err != nil {
 		i.Skipped["no http or https URL"]++
+		return nil
+	}
+	if importer.Apart(u) {
+		i.Skipped[importer.NoPage]++
 		return nil
 	}
 	status, err := strconv.Atoi(fmt.Sprint(entry.Status))
