@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -12,8 +13,9 @@ import (
 
 // A site's robots.txt may redirect to a host of another shard's partition. Only that shard may request anything of the
 // host: it keeps its intervals. So the site's shard has the node pass it an AskRobots (Work.AskRobots), and goes on
-// with the answer (RobotsTold) as if it had made the request. If the host is not free, the answer says when to ask
-// again. The node has the record's capture only if one shard owns both hosts.
+// with the answer (RobotsTold) as if it had made the request. If the host is not free, the answer says how long to wait,
+// because the clocks of two nodes differ. The node has the record's capture only if one shard
+// owns both hosts.
 
 // away holds the sites whose robots.txt another shard was asked for.
 type away map[weburl.URL]*awaited
@@ -69,11 +71,7 @@ func (s *Shard) robotsTold(e RobotsTold) error {
 			continue // its robots.txt was asked for from the start since
 		}
 		if e.Robots == nil {
-			free := e.Free
-			if free.IsZero() {
-				free = s.now.Add(s.of(noOwner))
-			}
-			s.front.AskRobots(site, free, s.now)
+			s.front.AskRobots(site, s.now.Add(cmp.Or(e.Wait, s.of(noOwner))), s.now)
 			continue
 		}
 		s.front.AskRobots(site, s.now, s.now)
@@ -100,14 +98,14 @@ func (s *Shard) askFor(u weburl.URL, reply replier) error {
 		return reply(Reply{})
 	}
 	if s.asking >= s.room {
-		return reply(Reply{Free: s.now.Add(s.of(time.Second))})
+		return reply(Reply{Wait: s.of(time.Second)})
 	}
 	if err := s.meet(u.Site()); err != nil {
 		return err
 	}
 	page, free, ok := s.front.Reserve(u.Site(), s.now)
 	if !ok {
-		return reply(Reply{Free: free})
+		return reply(Reply{Wait: free.Sub(s.now)})
 	}
 	t := s.newTurn(page)
 	t.url, t.reply = u, reply

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ type crew struct {
 	sent    int64  // links that stopped shards have sent, resent ones once
 	held    int64  // links that stopped shards have held back
 	parcels int
+	led     int              // answers for a robots.txt that another member has given
 	shut    map[string]Order // by host: the order that was acknowledged, by which nothing is to be asked of it
 	toggled map[string]bool  // hosts with an order to shut or open them that has no reply
 	calm    bool             // all is to be open from now on
@@ -307,7 +309,7 @@ func (c *crew) run(d time.Duration) {
 	end := c.now.Add(d)
 	for steps := 0; ; steps++ {
 		if steps > 200_000 {
-			c.t.Fatalf("%s: more than 200,000 steps", c.now.Sub(begin))
+			c.t.Fatalf("%s: more than 200,000 steps\n%s", c.now.Sub(begin), strings.Join(c.lines[max(0, len(c.lines)-60):], "\n"))
 		}
 		w, at := c.next()
 		if w == nil || !at.Before(end) {
@@ -402,9 +404,12 @@ func (c *crew) carry(w *world, work Work) {
 	}
 	for _, u := range work.AskRobots {
 		told := func(r Reply) {
+			if r.Robots != nil {
+				c.led++
+			}
 			if w.shard != nil {
 				w.now = c.time(w)
-				w.tell(RobotsTold{u, r.Robots, r.Free})
+				w.tell(RobotsTold{u, r.Robots, r.Wait})
 			}
 		}
 		if owner := c.owner[c.store.Home(u.Site())]; owner != nil && owner.shard != nil {

@@ -115,12 +115,12 @@ type (
 		Lost bool
 	}
 
-	// RobotsTold has the reply to an AskRobots that this shard's Work had. If neither Robots nor Free is set, the host
+	// RobotsTold has the reply to an AskRobots that this shard's Work had. If neither Robots nor Wait is set, the host
 	// has no owner now. Every AskRobots must have its RobotsTold; the shard asks again after some minutes without one.
 	RobotsTold struct {
 		URL    weburl.URL
 		Robots *RobotsAnswer
-		Free   time.Time
+		Wait   time.Duration
 	}
 
 	// Widen adds sites to the scope: some of their pages, in other shards' partitions, have become seeds.
@@ -268,7 +268,7 @@ type Reply struct {
 	Err     error
 
 	Robots *RobotsAnswer // of AskRobots
-	Free   time.Time     // when to give AskRobots again if there is no answer; zero: not known
+	Wait   time.Duration // how long until AskRobots is to be given again if there is no answer; 0: not known
 }
 
 // PageKey names a page's row.

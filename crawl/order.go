@@ -75,7 +75,7 @@ type (
 	Strike struct{ Pages []Struck }
 
 	// AskRobots requests a URL to which the robots.txt of a site of another shard redirects. It comes from that shard.
-	// Reply.Robots is the answer, or Reply.Free is when to ask again.
+	// Reply.Robots is the answer, or Reply.Wait is how long until it can be asked for again.
 	AskRobots struct{ URL weburl.URL }
 )
 

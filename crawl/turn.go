@@ -268,7 +268,7 @@ func (s *Shard) resolved(e Resolved) error {
 func (s *Shard) giveUp(t *turn) error {
 	s.done(t)
 	if t.reply != nil {
-		return t.reply(Reply{Free: s.now.Add(s.of(time.Second))})
+		return t.reply(Reply{Wait: s.of(time.Second)})
 	}
 	if t.page.Robots {
 		s.dropErrand(t)

@@ -66,7 +66,7 @@ func (l *loop) askRobots(u weburl.URL) {
 	if err != nil {
 		r = crawl.Reply{}
 	}
-	l.mail.put(letter{event: crawl.RobotsTold{URL: u, Robots: r.Robots, Free: r.Free}})
+	l.mail.put(letter{event: crawl.RobotsTold{URL: u, Robots: r.Robots, Wait: r.Wait}})
 }
 
 // askFor makes a shard of the node request a URL for another shard. It holds up no hand-over.

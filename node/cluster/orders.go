@@ -33,7 +33,7 @@ type replyMessage struct {
 	Error   string            `json:"error,omitempty"`
 	Class   string            `json:"class,omitempty"` // of the error, as in classes
 	Robots  *robotsMessage    `json:"robots,omitempty"`
-	Free    *time.Time        `json:"free,omitempty"`
+	Wait    time.Duration     `json:"wait_ns,omitempty"`
 }
 
 // robotsMessage is the answer to a request for a robots.txt. Its body has at most 512 KiB, so a server of NATS accepts
@@ -144,10 +144,7 @@ func decodeOrder(raw []byte) (crawl.Order, error) {
 
 // encodeReply returns a node's reply as it is sent.
 func encodeReply(r crawl.Reply, err error) ([]byte, error) {
-	m := replyMessage{Count: r.Count, Refused: r.Refused}
-	if !r.Free.IsZero() {
-		m.Free = &r.Free
-	}
+	m := replyMessage{Count: r.Count, Refused: r.Refused, Wait: r.Wait}
 	if a := r.Robots; a != nil {
 		m.Robots = &robotsMessage{
 			Redirect: a.Redirect.String(), Reached: a.Reached, Barred: a.Barred, Nobody: a.Nobody, Body: a.Body,
@@ -171,10 +168,7 @@ func decodeReply(raw []byte) (crawl.Reply, error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return crawl.Reply{}, fmt.Errorf("cluster: reply to an order: %w", err)
 	}
-	r := crawl.Reply{Count: m.Count, Refused: m.Refused}
-	if m.Free != nil {
-		r.Free = *m.Free
-	}
+	r := crawl.Reply{Count: m.Count, Refused: m.Refused, Wait: m.Wait}
 	if m.Robots != nil {
 		var err error
 		if r.Robots, err = m.Robots.decode(); err != nil {
