@@ -13,9 +13,8 @@ import (
 
 // A site's robots.txt may redirect to a host of another shard's partition. Only that shard may request anything of the
 // host: it keeps its intervals. So the site's shard has the node pass it an AskRobots (Work.AskRobots), and goes on
-// with the answer (RobotsTold) as if it had made the request. If the host is not free, the answer says how long to wait,
-// because the clocks of two nodes differ. The node has the record's capture only if one shard
-// owns both hosts.
+// with the answer (RobotsTold) as if it had made the request. If the host is not free, the answer says how long to
+// wait, because the clocks of two nodes differ. The shard that makes the request has the capture.
 
 // away holds the sites whose robots.txt another shard was asked for.
 type away map[weburl.URL]*awaited
@@ -113,16 +112,20 @@ func (s *Shard) askFor(u weburl.URL, reply replier) error {
 	return nil
 }
 
-// askedFor ends a request for another shard. The reply does not wait for the record of the gate: after a crash every
-// host waits its interval.
+// askedFor answers a request for another shard, and has the exchange captured. The reply does not wait for the record:
+// after a crash every host waits its interval.
 func (s *Shard) askedFor(t *turn, e Ended, answer frontier.Answer) error {
-	if e.Robots.Barred {
-		s.front.Drop(t.asked, s.now)
-	} else {
-		s.proposeAside(s.gated(t.asked.Site, s.front.Done(t.asked, answer, s.now)), func() {})
-	}
-	s.done(t)
 	told := *e.Robots
 	told.Body = slices.Clone(told.Body) // it outlives the turn
+	if e.Robots.Barred {
+		s.front.Drop(t.asked, s.now)
+		s.done(t)
+		return t.reply(Reply{Robots: &told})
+	}
+	t.gate = s.front.Done(t.asked, answer, s.now)
+	record := *e.Robots.Record
+	record.Site, record.Aside = t.asked.Site, true
+	t.record = &record
+	s.out.Process = append(s.out.Process, Process{Turn: t.number, URL: t.url, Robots: t.record})
 	return t.reply(Reply{Robots: &told})
 }

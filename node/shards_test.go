@@ -1,6 +1,8 @@
 package node
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -13,6 +15,8 @@ import (
 
 	"freshet/crawl"
 	"freshet/internal/broker"
+	"freshet/store"
+	"freshet/store/warc"
 	"freshet/weburl"
 )
 
@@ -41,8 +45,34 @@ func TestRobotsOfAnotherShard(t *testing.T) {
 			o.Shards = shards
 			run(t, o)
 			web.check(t, o)
+			left := captures(t, o)
+			for h := range web.hosts {
+				for _, file := range []string{"robots.txt", "rules.txt"} {
+					if url := fmt.Sprintf("http://h%d.test/%s", h, file); !strings.Contains(left, url) {
+						t.Errorf("%d shards: no capture of %s", shards, url)
+					}
+				}
+			}
 		})
 	}
+}
+
+// captures returns an index of a directory's WARC files.
+func captures(t *testing.T, o Options) string {
+	t.Helper()
+	s, err := store.Open(o.Dir, store.Options{FS: o.FS, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := s.Files()
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var index bytes.Buffer
+	if err := warc.Index(&index, warc.IndexOptions{FS: o.FS, Temp: "index"}, files...); err != nil {
+		t.Fatal(err)
+	}
+	return index.String()
 }
 
 // TestRobotsOfAnotherNode is TestRobotsOfAnotherShard with two nodes.

@@ -277,10 +277,13 @@ func (st *state) gate(p weburl.Partition, host string, g *Gate) {
 }
 
 func (st *state) robots(p weburl.Partition, r *Robots) {
-	st.total(p).Robots++
 	if r.Gate != nil {
 		st.gate(p, r.Site.Host(), r.Gate)
 	}
+	if r.Aside {
+		return
+	}
+	st.total(p).Robots++
 	if st.peekSite(p, r.Site).Purged {
 		return
 	}

@@ -210,6 +210,9 @@ type Robots struct {
 	// Reserves is what an older program wrote in place of KeepTDMRep and Body: the body and a line feed.
 	Reserves   []byte `cbor:"15,keyasint,omitempty"`
 	KeepTDMRep bool   `cbor:"16,keyasint,omitempty"` // Body replaces the stored tdmrep.json; empty: the site has none
+	// Aside: the request was for a site of another owner, whose robots.txt redirects to Site. That owner has a record
+	// of the answer, too. This one sets only the gate, and has the capture.
+	Aside bool `cbor:"17,keyasint,omitempty"`
 }
 
 // Obeyed records that all pages of a site were checked against the rules with that digest: see Robots.

@@ -150,7 +150,7 @@ func strip(record Record) {
 			Size: r.Size, WireBytes: r.WireBytes, TotalNs: r.TotalNs, RetryAt: r.RetryAt, Gate: r.Gate,
 		}
 	case *Robots:
-		*r = Robots{Site: r.Site, At: r.At, End: r.End, Outcome: r.Outcome, Status: r.Status, Expires: r.Expires, Gate: r.Gate, TDMRep: r.TDMRep}
+		*r = Robots{Site: r.Site, At: r.At, End: r.End, Outcome: r.Outcome, Status: r.Status, Expires: r.Expires, Gate: r.Gate, TDMRep: r.TDMRep, Aside: r.Aside}
 	}
 }
 
