@@ -125,6 +125,10 @@ func (c *crew) command(w *world, name string, args []string) {
 		c.stop(c.member(args[0]))
 	case "back":
 		c.start(c.member(args[0]), true)
+	case "waits":
+		owner := c.owner[c.store.Home(w.url(args[0]).Site())]
+		owner.now = c.time(owner)
+		owner.command(name, args)
 	case "lose":
 		c.lost = c.member(args[0])
 	case "found":

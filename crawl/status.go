@@ -116,7 +116,17 @@ func (s *Shard) RobotsBytes() int64 { return s.book.Bytes() }
 
 // Obstacles returns what keeps a site's pages from being fetched at now.
 func (s *Shard) Obstacles(site weburl.Site, now time.Time) []frontier.Obstacle {
-	return s.front.Explain(site, now)
+	all := s.front.Explain(site, now)
+	at, led := s.book.Leads(site)
+	if !led || at.Site().Name() == site.Name() {
+		return all
+	}
+	for i := range all {
+		if o := &all[i]; o.Gate == "robots" || o.Gate == "robots-unreachable" {
+			*o = frontier.Obstacle{Gate: "robots-elsewhere", Host: at.Host(), Away: !s.serves(s.home(at.Site()))}
+		}
+	}
+	return all
 }
 
 // Standing returns the rules of a site's robots.txt.

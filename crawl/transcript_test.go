@@ -38,6 +38,7 @@ import (
 //	rows                        prints the pages
 //	cash                        prints the cash of the waiting pages
 //	kept                        prints how many pages are kept fresh
+//	waits SITE                  prints what keeps the site from being asked, at its owner
 //	shards NAME...              these shards crawl together from here on; the first owns all, see crew.command
 func TestTranscripts(t *testing.T) {
 	transcript.Run(t, func(t *testing.T) func([]string) string {
@@ -123,6 +124,14 @@ func (w *world) command(name string, args []string) {
 		w.rows()
 	case "cash":
 		w.cash()
+	case "waits":
+		for _, o := range w.shard.Obstacles(w.url(args[0]).Site(), w.now) {
+			text := fmt.Sprintf("%s waits: %s", args[0], o.Gate)
+			if o.Host != "" {
+				text += fmt.Sprintf(" on %s, of another shard %v", o.Host, o.Away)
+			}
+			w.log(text)
+		}
 	case "kept":
 		w.lines = append(w.lines, fmt.Sprintf("%d pages are kept fresh", w.shard.Status(w.now).Kept))
 	default:

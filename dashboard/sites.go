@@ -60,7 +60,8 @@ type Wait struct {
 var waitsFor = map[string]string{
 	"busy": "the answer that is under way", "interval": "its delay to pass", "back-off": "the pause after failures", "blocked": "the end of a block",
 	"paused": "the end of a pause", "hours": "its visiting hours", "address": "another host at its address", "robots": "its robots.txt",
-	"robots-unreachable": "its robots.txt, which could not be fetched", "due": "its next page to be due", "empty": "new links, because no page is pending",
+	"robots-unreachable": "its robots.txt, which could not be fetched",
+	"robots-elsewhere":   "its robots.txt, which redirects to another host", "due": "its next page to be due", "empty": "new links, because no page is pending",
 }
 
 // InWords says what the site's pages wait for; empty if nothing is known, or no page waits.

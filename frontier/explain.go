@@ -92,9 +92,12 @@ type Obstacle struct {
 	// "hours" (its visiting hours are over), "address" (another host of the address is being
 	// fetched, or was just now), "robots" (robots.txt has to be fetched first),
 	// "robots-unreachable", "due" (no new pages, and none due yet), "empty" (no pages queued) or
-	// "unknown" (the site is not held).
+	// "unknown" (the site is not held). A shard adds "robots-elsewhere" (the site's robots.txt redirects to another
+	// host, which has to be asked first).
 	Gate  string
 	Until time.Time // when it ends; zero: unknown
+	Host  string    // of "robots-elsewhere": the other host
+	Away  bool      // of "robots-elsewhere": another shard asks that host
 }
 
 // Explain returns what keeps the site's pages from being fetched at now. If there are no obstacles, only the ranking
@@ -112,7 +115,7 @@ func (f *Frontier) Explain(site weburl.Site, now time.Time) []Obstacle {
 		if until == never {
 			until = 0
 		}
-		all = append(all, Obstacle{gate, until.time()})
+		all = append(all, Obstacle{Gate: gate, Until: until.time()})
 	}
 	h := s.host
 	fresh, due := s.queued()

@@ -3,9 +3,11 @@ package explain
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"freshet/crawl/robots"
+	"freshet/frontier"
 	"freshet/store"
 )
 
@@ -27,9 +29,12 @@ func (x *explainer) robots(row Page, state store.RobotsState) error {
 		detail = "robots.txt was just read"
 	}
 	rules, err := x.Robots.Rules(x.url.Site())
+	elsewhere := slices.IndexFunc(x.obstacles, func(o frontier.Obstacle) bool { return o.Gate == "robots-elsewhere" })
 	switch {
 	case err != nil:
 		return err
+	case elsewhere >= 0:
+		x.say("robots", Waits, "robots-elsewhere", detail+"; its site "+waitsElsewhere(x.obstacles[elsewhere]))
 	case row.RefusedByRobots && rules.Allowed(x.url):
 		x.say("robots", Waits, row.Reason, detail+"; it was refused before, and is asked for again now that it is allowed")
 	case row.RefusedByRobots:
@@ -65,18 +70,17 @@ func (x *explainer) address(row Page, robots store.RobotsState) {
 }
 
 // host adds what prevents requests to the host now.
-func (x *explainer) host() error {
-	obstacles, err := x.Hosts.Obstacles(x.url.Site(), x.now)
-	if err != nil {
-		return err
-	}
-	for _, o := range obstacles {
+func (x *explainer) host() {
+	for _, o := range x.obstacles {
 		switch o.Gate {
 		case "empty", "due", "unknown": // they are about pages, and this page's queue is known
 			continue
 		}
 		checked := Checked{Gate: "host", Verdict: Waits, Reason: o.Gate,
 			Detail: "nothing of " + x.url.Host() + " is asked for"}
+		if o.Gate == "robots-elsewhere" {
+			checked.Detail = waitsElsewhere(o)
+		}
 		if !o.Until.IsZero() {
 			until := o.Until.UTC()
 			checked.Until = &until
@@ -84,8 +88,15 @@ func (x *explainer) host() error {
 		}
 		x.out.Gates = append(x.out.Gates, checked)
 	}
-	if len(obstacles) == 0 {
+	if len(x.obstacles) == 0 {
 		x.say("host", Passed, "", "it may be asked now")
 	}
-	return nil
+}
+
+// waitsElsewhere says what a site waits for whose robots.txt redirects to another host.
+func waitsElsewhere(o frontier.Obstacle) string {
+	if o.Away {
+		return "waits for robots.txt of " + o.Host + " from another shard"
+	}
+	return "waits for robots.txt of " + o.Host
 }

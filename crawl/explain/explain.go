@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -23,7 +24,9 @@ type explainer struct {
 	url  weburl.URL
 	held bool // until the next batch
 	hops int  // redirects that led here
-	out  Explanation
+
+	obstacles []frontier.Obstacle // to requests to the site, if the page waits for one
+	out       Explanation
 }
 
 func (x *explainer) explain(raw string) (Explanation, error) {
@@ -72,17 +75,21 @@ func (x *explainer) known(row Page) (Explanation, error) {
 	if err != nil {
 		return x.out, fmt.Errorf("crawl: explain %s: %w", x.url, err)
 	}
+	visits, kept := x.visits(row)
+	waits := row.Queue != store.NoQueue || kept
+	if waits {
+		if x.obstacles, err = x.Hosts.Obstacles(x.url.Site(), x.now); err != nil {
+			return x.out, err
+		}
+	}
 	x.address(row, site.Robots)
 	if err := x.robots(row, site.Robots); err != nil {
 		return x.out, err
 	}
 	x.crashes(row)
 	x.batch(row)
-	visits, kept := x.visits(row)
-	if row.Queue != store.NoQueue || kept {
-		if err := x.host(); err != nil {
-			return x.out, err
-		}
+	if waits {
+		x.host()
 	}
 	x.fetch(row, site.Validators)
 	x.retries(row)

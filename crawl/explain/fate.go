@@ -49,7 +49,10 @@ var ended = map[store.State]string{
 func (x *explainer) fate(row Page) string {
 	if row.Queue != store.NoQueue {
 		for _, g := range x.out.Gates {
-			if g.Gate == "robots" && g.Reason == robots.ReasonUnreachable {
+			switch {
+			case g.Gate == "robots" && g.Reason == "robots-elsewhere":
+				return "The robots.txt of its site redirects to another host, and the page waits for the answer from there."
+			case g.Gate == "robots" && g.Reason == robots.ReasonUnreachable:
 				return "The robots.txt of its site cannot be fetched. " +
 					"It is asked for again with growing waits, and the page waits for it."
 			}

@@ -159,6 +159,13 @@ func (b *Book) Where(site weburl.Site, now time.Time) (file, at weburl.URL) {
 	return file, at
 }
 
+// Leads returns where a redirect of a site's robots.txt or tdmrep.json led. The file is requested there next. ok is
+// false if there is no redirect to follow.
+func (b *Book) Leads(site weburl.Site) (at weburl.URL, ok bool) {
+	w, _ := b.ways.get(site)
+	return w.at, !w.at.IsZero()
+}
+
 // Deadline returns until when the pages of a site wait for its tdmrep.json, if that is requested next and lies on a
 // host that may not be requested now. ok is false if it is not: pages wait for a robots.txt forever.
 func (b *Book) Deadline(site weburl.Site) (at time.Time, ok bool) {
