@@ -309,11 +309,41 @@ func (s *Shard) takeInSlow(site weburl.Site) error {
 		if err != nil {
 			return err
 		}
-		if info.CrawlDelay > 0 || s.rules.of(row.Site).Manners.Delay != nil {
+		if slows(info, s.rules) {
 			s.front.Restore(info, s.now)
 		}
 	}
 	return nil
+}
+
+// slows reports whether a site may make its host slower than the settings require.
+func slows(info frontier.SiteInfo, rules *rulebook) bool {
+	return info.CrawlDelay > 0 || rules.of(info.Site).Manners.Delay != nil
+}
+
+// ReadHost returns a stored site in the frontier's form, and the other sites of its host that a run would hold.
+// standing returns a site's robots rules. If the site has no row, the error is store.ErrNotFound.
+func ReadHost(rows Rows, standing func(weburl.Site) (robots.Standing, error), settings Settings, site weburl.Site) ([]frontier.SiteInfo, error) {
+	info, err := ReadSite(rows, standing, site)
+	if err != nil {
+		return nil, err
+	}
+	all, rulebook := []frontier.SiteInfo{info}, newRulebook(settings.Rules)
+	for row, err := range rows.SitesOf(site) {
+		if err != nil {
+			return nil, fmt.Errorf("crawl: sites of the host of %s: %w", site, err)
+		}
+		if row.Site == site {
+			continue
+		}
+		if info, err = ReadSite(rows, standing, row.Site); err != nil {
+			return nil, err
+		}
+		if row.New+row.Due > 0 || watched(row) || slows(info, rulebook) {
+			all = append(all, info)
+		}
+	}
+	return all, nil
 }
 
 func entryOf(m store.Move) frontier.Entry {

@@ -113,14 +113,16 @@ func (x *stopped) Obstacles(site weburl.Site, now time.Time) ([]frontier.Obstacl
 	if err != nil {
 		return nil, err
 	}
-	info, err := crawl.ReadSite(x.store, x.Rules, site)
+	sites, err := crawl.ReadHost(x.store, x.Rules, x.settings, site)
 	if errors.Is(err, store.ErrNotFound) {
 		return front.Explain(site, now), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	front.Restore(info, now)
+	for _, info := range sites {
+		front.Restore(info, now)
+	}
 	if start := x.store.Start(); !start.Clean {
 		front.AfterUncleanStop(now)
 	}

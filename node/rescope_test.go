@@ -2,16 +2,20 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/clock"
+	"freshet/crawl"
 	"freshet/crawl/explain"
 	"freshet/frontier"
 	"freshet/store"
@@ -116,6 +120,32 @@ func explained(t *testing.T, o Options, page string) explain.Explanation {
 		t.Fatal(err)
 	}
 	return x
+}
+
+// TestExplainSlowHost has explain name the wait of a host that another of its sites makes slow, though no crawl runs.
+func TestExplainSlowHost(t *testing.T) {
+	delay, now := time.Hour, clock.Real().Now()
+	slow, err := frontier.ParsePattern("https://h0.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{FS: vfs.NewMem(), Dir: "data", Delay: time.Second,
+		Rules: &Rules{Sites: []SiteRule{{SiteRule: crawl.SiteRule{Match: slow, Manners: frontier.Manners{Delay: &delay}}}}}}
+	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := []store.NewPage{{URL: mustParse(t, "http://h0.test/x")}, {URL: mustParse(t, "https://h0.test/y")}}
+	p := s.Home("http://h0.test")
+	gate := store.Gate{End: now.UnixNano(), Next: now.Add(time.Second).UnixNano(), IntervalNs: int64(time.Second)}
+	_, err = s.Apply(&store.Discovered{Partition: p, At: now.UnixNano(), New: pages}, &store.Gated{Partition: p, Host: "h0.test", Gate: gate})
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x := explained(t, o, "http://h0.test/x")
+	if x.NextDue == nil || x.NextDue.Before(now.Add(delay)) {
+		t.Errorf("it is due at %v, want %v after %v: %+v", x.NextDue, delay, now, x.Gates)
+	}
 }
 
 // TestNarrowerScope stops a crawl and goes on with a scope that leaves out queued pages, then with the first scope
