@@ -171,8 +171,8 @@ func (s steerer) Reload(dashboard.ReloadOrder) (report dashboard.Report, err err
 }
 
 // tell sends an order to the crawl that runs in a directory. If none runs, it opens the directory and applies the
-// order there.
-func tell(ctx context.Context, d *directory, verb string, order any, read func(io.Reader) error) error {
+// order there. read is called with the answer and whether a crawl runs.
+func tell(ctx context.Context, d *directory, verb string, order any, read func(body io.Reader, runs bool) error) error {
 	text, err := json.Marshal(order)
 	if err != nil {
 		return err
@@ -186,7 +186,8 @@ func tell(ctx context.Context, d *directory, verb string, order any, read func(i
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/api/v1/"+verb+"?"+dashboard.CrawlParameter+"="+d.crawl, bytes.NewReader(text))
 	if err == nil {
 		request.Header.Set("Content-Type", "application/json")
-		err = way.ask(request, read)
+		_, alone := way.RoundTripper.(*inProcess)
+		err = way.ask(request, func(body io.Reader) error { return read(body, !alone) })
 	}
 	return errors.Join(err, way.close())
 }
@@ -229,7 +230,7 @@ func orderCommand(cmd *cobra.Command, order func(cmd *cobra.Command, args []stri
 
 // giveOrder sends an order and prints the result. named is the name of the order's object.
 func giveOrder(cmd *cobra.Command, d *directory, verb, named string, order any, asJSON bool) error {
-	return tell(cmd.Context(), d, verb, order, func(body io.Reader) error {
+	return tell(cmd.Context(), d, verb, order, func(body io.Reader, runs bool) error {
 		var report dashboard.Report
 		if err := json.NewDecoder(body).Decode(&report); err != nil {
 			return err
@@ -237,13 +238,13 @@ func giveOrder(cmd *cobra.Command, d *directory, verb, named string, order any, 
 		if asJSON {
 			return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(report), refusals(report))
 		}
-		printReport(cmd.OutOrStdout(), named, order, report)
+		printReport(cmd.OutOrStdout(), named, order, report, runs)
 		return refusals(report)
 	})
 }
 
-// printReport prints the result of an order.
-func printReport(out io.Writer, verb string, order any, report dashboard.Report) {
+// printReport prints the result of an order. runs says whether a crawl runs.
+func printReport(out io.Writer, verb string, order any, report dashboard.Report, runs bool) {
 	for _, change := range report.Changes {
 		fmt.Fprintln(out, change)
 	}
@@ -256,7 +257,11 @@ func printReport(out io.Writer, verb string, order any, report dashboard.Report)
 		}
 		fmt.Fprintln(out)
 	case "recrawl", "purge", "would purge":
-		fmt.Fprintf(out, "%s: %s\n", verb, units.Plural(report.Pages, "page"))
+		fmt.Fprintf(out, "%s: %s", verb, units.Plural(report.Pages, "page"))
+		if verb == "recrawl" && !runs && report.Pages > 0 {
+			fmt.Fprint(out, " (no crawl runs; the next run makes the visit)")
+		}
+		fmt.Fprintln(out)
 	case "reload":
 		if len(report.Changes) == 0 {
 			fmt.Fprintln(out, "reload: nothing has changed")
@@ -400,7 +405,7 @@ func askFirst(cmd *cobra.Command, d *directory, order dashboard.PurgeOrder) erro
 // countPurge returns how many pages an order would take down.
 func countPurge(ctx context.Context, d *directory, o dashboard.PurgeOrder) (pages int64, err error) {
 	o.DryRun = true
-	err = tell(ctx, d, "purge", o, func(body io.Reader) error {
+	err = tell(ctx, d, "purge", o, func(body io.Reader, _ bool) error {
 		var report dashboard.Report
 		err := json.NewDecoder(body).Decode(&report)
 		pages = report.Pages

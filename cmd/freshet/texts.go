@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"freshet/clock"
+	"freshet/cmd/freshet/command"
 	"freshet/consent"
 	"freshet/feed"
 	"freshet/feed/sink"
@@ -77,7 +78,7 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 	changes, err := feed.NewReader(t.store, cmp.Or(t.since, feed.Start), "")
 	if err != nil {
 		if errors.Is(err, feed.ErrCursor) {
-			return fmt.Errorf("--since: %w: want the last line that the export before printed", err)
+			return command.Usage(fmt.Errorf("--since: %w: want the last line that the export before printed", err))
 		}
 		return fmt.Errorf("--since: %w", err)
 	}

@@ -131,7 +131,7 @@ func TestTextExport(t *testing.T) {
 		t.Errorf("for no use there are %q", paths(lines))
 	}
 	freshet(t, 2, "export", data, "--text", file("x"), "--uses", "translate")
-	freshet(t, 1, "export", data, "--text", file("x"), "--since", "yesterday")
+	freshet(t, 2, "export", data, "--text", file("x"), "--since", "yesterday")
 
 	later.Store(true)
 	daemon := start(t, "serve", config)
