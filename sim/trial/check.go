@@ -287,6 +287,7 @@ func (w *watch) over(n *node, why crawl.Stop) {
 
 // stepped checks from time to time what must hold while nothing is under way.
 func (w *watch) stepped(n *node) {
+	w.restartsKeep(n)
 	if len(n.turns) > 0 || n.appending || n.draining || n.ranking > 0 || len(n.inbox) > 0 || !n.begun || n.over != "" || w.t.now < w.quiet+everyQuiet {
 		return
 	}

@@ -13,9 +13,10 @@
 //
 // The checks are in check.go and in a file for each concern. Servers see polite requests (politeness.go). The crawl
 // obeys robots.txt (robots.go) and operators, and what is purged is gone (orders.go). The budget is kept, and other
-// sites get what a site in trouble does not use (budget.go). Nothing acknowledged is lost, every page is queued,
-// visited or refused, no host stays reserved, and no cash comes from nowhere (rows.go). Plants are deliberate bugs in
-// the crawl, one at a time: a checker that finds none of them is useless.
+// sites get what a site in trouble does not use (budget.go). A restart keeps each host's wait (twin.go). Nothing
+// acknowledged is lost, every page is queued, visited or refused, no host stays reserved, and no cash comes from
+// nowhere (rows.go). Plants are deliberate bugs in the crawl, one at a time: a checker that finds none of them is
+// useless.
 //
 // To try seeds, to try them with a planted fault, to see all that happens in one, and without some of its parts:
 //

@@ -21,6 +21,7 @@ type Plant struct {
 var Plants = []Plant{
 	{"early-ack", "a group is acknowledged before it is synced", ""},
 	{"gate-forgotten", "hosts' gates are lost at a restart", stop},
+	{"back-off-forgotten", "after a restart hosts wait no longer than their interval", ""},
 	{"unclean-as-clean", "a crash is taken for a stop", crash},
 	{"cash-twice", "a page hands on all its cash at each visit", ""},
 	{"cash-doubled", "links carry twice the cash", ""},
@@ -43,7 +44,7 @@ var Plants = []Plant{
 // rows returns what the shard reads.
 func (n *node) rows() crawl.Rows {
 	switch n.plant {
-	case "gate-forgotten", "unclean-as-clean", "visits-forgotten", "reservation-lost":
+	case "gate-forgotten", "back-off-forgotten", "unclean-as-clean", "visits-forgotten", "reservation-lost":
 		return plantedRows{n.store, n}
 	}
 	return n.store
@@ -66,7 +67,11 @@ func (r plantedRows) Gate(p weburl.Partition, host string) (store.Gate, error) {
 	if r.node.plant == "gate-forgotten" {
 		return store.Gate{}, nil
 	}
-	return r.Rows.Gate(p, host)
+	gate, err := r.Rows.Gate(p, host)
+	if r.node.plant == "back-off-forgotten" {
+		gate.Next, gate.Failures = min(gate.Next, gate.End+gate.IntervalNs), 0
+	}
+	return gate, err
 }
 
 func (r plantedRows) TDMRepBody(site weburl.Site) ([]byte, error) {
