@@ -321,25 +321,28 @@ func slows(info frontier.SiteInfo, rules *rulebook) bool {
 	return info.CrawlDelay > 0 || rules.of(info.Site).Manners.Delay != nil
 }
 
-// ReadHost returns a stored site in the frontier's form, and the other sites of its host that a run would hold.
-// standing returns a site's robots rules. If the site has no row, the error is store.ErrNotFound.
+// ReadHost returns a stored site in the form in which a new run gives it to the frontier, and the other sites of its
+// host that the run would hold. standing returns a site's robots rules. If the site has no row, the error is
+// store.ErrNotFound.
 func ReadHost(rows Rows, standing func(weburl.Site) (robots.Standing, error), settings Settings, site weburl.Site) ([]frontier.SiteInfo, error) {
-	info, err := ReadSite(rows, standing, site)
-	if err != nil {
-		return nil, err
+	if _, err := rows.Site(site); err != nil {
+		return nil, fmt.Errorf("crawl: restore %s: %w", site, err)
 	}
-	all, rulebook := []frontier.SiteInfo{info}, newRulebook(settings.Rules)
+	var all []frontier.SiteInfo
+	rulebook := newRulebook(settings.Rules)
 	for row, err := range rows.SitesOf(site) {
 		if err != nil {
 			return nil, fmt.Errorf("crawl: sites of the host of %s: %w", site, err)
 		}
-		if row.Site == site {
-			continue
-		}
-		if info, err = ReadSite(rows, standing, row.Site); err != nil {
+		info, err := ReadSite(rows, standing, row.Site)
+		if err != nil {
 			return nil, err
 		}
-		if row.New+row.Due > 0 || watched(row) || slows(info, rulebook) {
+		waits := row.New+row.Due > 0 || watched(row)
+		if waits {
+			begunAnew(&info, row)
+		}
+		if waits || row.Site == site || slows(info, rulebook) {
 			all = append(all, info)
 		}
 	}

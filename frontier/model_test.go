@@ -461,10 +461,10 @@ func (c *machine) restart(t *rapid.T) {
 	c.f = f
 	hints := rapid.Bool().Draw(t, "hints")
 	for _, s := range c.m.sites {
-		s.failed = 0
+		s.retry, s.failed = 0, 0
 		s.host.busy, s.host.open, s.host.opens = false, nil, at(s.host.gate.Next)
 		info := SiteInfo{Site: s.name, New: len(s.queues[KindNew]), Due: len(s.queues[KindDue]),
-			RobotsUntil: s.robots.time(), RobotsRetry: s.retry.time(), Gate: s.host.gate}
+			RobotsUntil: s.robots.time(), Gate: s.host.gate}
 		if hints && info.New > 0 {
 			info.FirstNew = s.queues[KindNew][0].Key
 		}

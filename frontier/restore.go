@@ -14,7 +14,6 @@ type SiteInfo struct {
 	FirstNew, FirstDue Key       // first keys of the queues, or lower bounds; zero: not known, then Read finds them
 	Cash               float64   // total of the new pages
 	RobotsUntil        time.Time // until when its robots.txt is valid; zero: it must be fetched
-	RobotsRetry        time.Time // when to try an unreachable robots.txt again; zero: it was reachable
 	RobotsWatched      bool      // see WatchRobots
 	CrawlDelay         time.Duration
 	Paused             bool // see Pause
@@ -35,7 +34,6 @@ func (f *Frontier) Restore(i SiteInfo, now time.Time) {
 	}
 	s := f.lookup(i.Site, t)
 	s.robots = at(i.RobotsUntil)
-	s.retry = min(at(i.RobotsRetry), t.after(MaxRetryAfter))
 	s.crawlDelay = min(max(i.CrawlDelay, 0), MaxCrawlDelay)
 	s.paused, s.watched = i.Paused, i.RobotsWatched
 	f.reopen(s.host, i.Gate, t)

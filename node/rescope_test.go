@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -122,29 +121,40 @@ func explained(t *testing.T, o Options, page string) explain.Explanation {
 	return x
 }
 
-// TestExplainSlowHost has explain name the wait of a host that another of its sites makes slow, though no crawl runs.
-func TestExplainSlowHost(t *testing.T) {
+// TestExplainNextRun has explain name the waits of the next run: a host is as slow as its slowest site requires, and
+// one that did not answer is asked again after its interval.
+func TestExplainNextRun(t *testing.T) {
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	delay, now := time.Hour, clock.Real().Now()
 	slow, err := frontier.ParsePattern("https://h0.test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	o := Options{FS: vfs.NewMem(), Dir: "data", Delay: time.Second,
 		Rules: &Rules{Sites: []SiteRule{{SiteRule: crawl.SiteRule{Match: slow, Manners: frontier.Manners{Delay: &delay}}}}}}
 	s, err := store.Open(o.Dir, store.Options{FS: o.FS, Crawl: "main"})
-	if err != nil {
-		t.Fatal(err)
+	must(err)
+	for _, url := range []string{"http://h0.test/x", "https://h0.test/y", "http://h1.test/z"} {
+		u := mustParse(t, url)
+		_, err := s.Apply(&store.Discovered{Partition: s.Home(u.Site()), At: now.UnixNano(), New: []store.NewPage{{URL: u}}})
+		must(err)
 	}
-	pages := []store.NewPage{{URL: mustParse(t, "http://h0.test/x")}, {URL: mustParse(t, "https://h0.test/y")}}
-	p := s.Home("http://h0.test")
 	gate := store.Gate{End: now.UnixNano(), Next: now.Add(time.Second).UnixNano(), IntervalNs: int64(time.Second)}
-	_, err = s.Apply(&store.Discovered{Partition: p, At: now.UnixNano(), New: pages}, &store.Gated{Partition: p, Host: "h0.test", Gate: gate})
-	if err = errors.Join(err, s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	x := explained(t, o, "http://h0.test/x")
-	if x.NextDue == nil || x.NextDue.Before(now.Add(delay)) {
-		t.Errorf("it is due at %v, want %v after %v: %+v", x.NextDue, delay, now, x.Gates)
+	_, err = s.Apply(&store.Gated{Partition: s.Home("http://h0.test"), Host: "h0.test", Gate: gate})
+	must(err)
+	gate.Next, gate.Failures = now.Add(40*time.Minute).UnixNano(), 12
+	_, err = s.CommitPages([]store.Fetch{{Record: &store.Robots{Site: "http://h1.test", At: gate.End, End: gate.End, Outcome: store.OutcomeFailed, Gate: &gate}}})
+	must(err)
+	s.Settle()
+	must(s.Close())
+	for url, wait := range map[string]time.Duration{"http://h0.test/x": delay, "http://h1.test/z": o.Delay} {
+		x := explained(t, o, url)
+		if x.NextDue == nil || x.NextDue.Sub(now).Round(time.Second) != wait {
+			t.Errorf("%s is due at %v, want %v after %v: %+v", url, x.NextDue, wait, now, x.Gates)
+		}
 	}
 }
 
