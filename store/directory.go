@@ -46,6 +46,10 @@ func PartitionsAt(fsys vfs.FS, path string, otherwise int) (int, error) {
 	return f.Partitions, err
 }
 
+// RefuseSnapshot returns an error if a directory is a snapshot. Whatever locks a directory to write to it calls this
+// before: a lock leaves a file.
+func RefuseSnapshot(fsys vfs.FS, path string) error { return format.RefuseSnapshot(fsys, path) }
+
 // openDirectory locks the data directory at path and reads its format. If make is set, it creates a missing
 // directory with the given number of partitions, and raises the format of an older one with compatible keys.
 func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *directory, err error) {

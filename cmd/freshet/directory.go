@@ -153,8 +153,12 @@ func atRest(ctx context.Context, data, instead string, open func() (*store.Store
 	return s, err
 }
 
-// lockDirectory keeps other processes out of a data directory. It returns store.ErrLocked if one uses it.
+// lockDirectory keeps other processes out of a data directory. It returns store.ErrLocked if one uses it. A snapshot is
+// refused, and left as it is.
 func lockDirectory(data string) (io.Closer, error) {
+	if err := store.RefuseSnapshot(vfs.Default, data); err != nil {
+		return nil, err
+	}
 	lock, err := vfs.Default.Lock(filepath.Join(data, "LOCK"))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", store.ErrLocked, data, err)
