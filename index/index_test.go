@@ -27,7 +27,9 @@ import (
 // for a crashed Bleve.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"),
-		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve/v2/index/scorch.(*Scorch).prepareSegment"))
+		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve/v2/index/scorch.(*Scorch).prepareSegment"),
+		// It waits for a lock that a goroutine which panicked has kept.
+		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve/v2/index/scorch.(*Scorch).AddEligibleForRemoval"))
 }
 
 func options(t *testing.T, w *crawled.Web) index.Options {

@@ -1,73 +1,170 @@
 package index
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 
+	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/search"
 	"github.com/blevesearch/bleve/v2/search/query"
 	bleve "github.com/blevesearch/bleve_index_api"
 )
 
-// phrase is a query for a phrase that ends with its context. Bleve reads where the words stand in every page that has
-// all of them, and checks the context only at pages with the phrase: if there are none, it would read all pages.
-type phrase struct{ query.Query }
+// phrase is a query for the pages that have words one after the other in a field. Bleve's own reads where all the words
+// stand in every page that has them, and scores each: of common words, nearly all pages. This one finds the next page
+// with the phrase by itself, the rarest words first, and has Bleve score that page alone. It ends with its context.
+type phrase struct{ *query.MatchPhraseQuery }
 
 // Searcher implements query.Query.
 func (p phrase) Searcher(ctx context.Context, i bleve.IndexReader, m mapping.IndexMapping, o search.SearcherOptions) (search.Searcher, error) {
-	return p.Query.Searcher(ctx, endingReader{i}, m, o)
-}
-
-// endingReader reads terms until the context ends.
-type endingReader struct{ bleve.IndexReader }
-
-// TermFieldReader implements bleve.IndexReader.
-func (r endingReader) TermFieldReader(ctx context.Context, term []byte, field string, freq, norm, vectors bool) (bleve.TermFieldReader, error) {
-	pages, err := r.IndexReader.TermFieldReader(ctx, term, field, freq, norm, vectors)
+	found, err := p.MatchPhraseQuery.Searcher(ctx, i, m, o)
 	if err != nil {
 		return nil, err
 	}
-	return &endingTerm{TermFieldReader: pages, ctx: ctx}, nil
+	s := &phraseSearcher{Searcher: found, ctx: ctx}
+	for _, token := range m.AnalyzerNamed(inWords).Analyze([]byte(p.MatchPhrase)) {
+		if err := s.add(i, p.Field(), token); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	slices.SortStableFunc(s.words, func(a, b *placed) int { return cmp.Compare(a.pages.Count(), b.pages.Count()) })
+	return s, nil
 }
 
-// endingTerm iterates over the pages of a term until the context ends.
-type endingTerm struct {
-	bleve.TermFieldReader
-	ctx  context.Context
-	read int
+// phraseSearcher finds the pages with a phrase. Bleve's searcher scores them.
+type phraseSearcher struct {
+	search.Searcher
+	ctx    context.Context
+	words  []*placed // the rarest first
+	starts []uint64  // of the phrase in the page, so far as the words are read
+	read   int
+}
+
+// placed is a word of a phrase, with its place there, and the pages that have it.
+type placed struct {
+	pages bleve.TermFieldReader
+	at    uint64
+	page  *bleve.TermFieldDoc // the one that is read; nil: none is yet
+}
+
+func (s *phraseSearcher) add(i bleve.IndexReader, field string, token *analysis.Token) error {
+	pages, err := i.TermFieldReader(s.ctx, token.Term, field, false, false, true)
+	if err == nil {
+		s.words = append(s.words, &placed{pages: pages, at: uint64(token.Position)})
+	}
+	return err
+}
+
+// next reads the next page of a word. It reports whether there is one.
+func (w *placed) next() (ok bool, err error) {
+	if w.page == nil {
+		w.page = &bleve.TermFieldDoc{}
+	}
+	page, err := w.pages.Next(w.page)
+	return page != nil, err
+}
+
+// reach reads the first page of a word from the given one on, unless it has been read.
+func (w *placed) reach(to bleve.IndexInternalID) (ok bool, err error) {
+	if w.page != nil && w.page.ID.Compare(to) >= 0 {
+		return true, nil
+	}
+	if w.page == nil {
+		w.page = &bleve.TermFieldDoc{}
+	}
+	page, err := w.pages.Advance(to, w.page)
+	return page != nil, err
 }
 
 // checkedEvery is how many pages are read between two looks at the context.
 const checkedEvery = 64
 
-// ended returns the context's error, now and then.
-func (t *endingTerm) ended() error {
-	if t.read++; t.read%checkedEvery != 0 {
-		return nil
+// find returns the first page with the phrase, from the page on that its rarest word has reached; nil if there is none.
+func (s *phraseSearcher) find() (bleve.IndexInternalID, error) {
+	rarest := s.words[0]
+page:
+	for {
+		if s.read++; s.read%checkedEvery == 0 && s.ctx.Err() != nil {
+			return nil, s.ctx.Err()
+		}
+		s.starts = s.starts[:0]
+		for _, place := range rarest.page.Vectors {
+			s.starts = append(s.starts, place.Pos-rarest.at)
+		}
+		for _, w := range s.words[1:] {
+			if ok, err := w.reach(rarest.page.ID); !ok {
+				return nil, err
+			}
+			if w.page.ID.Compare(rarest.page.ID) > 0 {
+				if ok, err := rarest.reach(w.page.ID); !ok {
+					return nil, err
+				}
+				continue page
+			}
+			if s.keep(w); len(s.starts) == 0 {
+				break
+			}
+		}
+		if len(s.starts) > 0 {
+			return rarest.page.ID, nil
+		}
+		if ok, err := rarest.next(); !ok {
+			return nil, err
+		}
 	}
-	return t.ctx.Err()
 }
 
-// Next implements bleve.TermFieldReader.
-func (t *endingTerm) Next(d *bleve.TermFieldDoc) (*bleve.TermFieldDoc, error) {
-	if err := t.ended(); err != nil {
+// keep keeps the starts of the phrase at which a word is in its place.
+func (s *phraseSearcher) keep(w *placed) {
+	s.starts = slices.DeleteFunc(s.starts, func(start uint64) bool {
+		for _, place := range w.page.Vectors {
+			if place.Pos-w.at == start {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Next implements search.Searcher.
+func (s *phraseSearcher) Next(ctx *search.SearchContext) (*search.DocumentMatch, error) {
+	if len(s.words) == 0 {
+		return nil, nil
+	}
+	if ok, err := s.words[0].next(); !ok {
 		return nil, err
 	}
-	return t.TermFieldReader.Next(d)
+	return s.found(ctx)
 }
 
-// Advance implements bleve.TermFieldReader.
-func (t *endingTerm) Advance(to bleve.IndexInternalID, d *bleve.TermFieldDoc) (*bleve.TermFieldDoc, error) {
-	if err := t.ended(); err != nil {
+// Advance implements search.Searcher.
+func (s *phraseSearcher) Advance(ctx *search.SearchContext, to bleve.IndexInternalID) (*search.DocumentMatch, error) {
+	if len(s.words) == 0 {
+		return nil, nil
+	}
+	if ok, err := s.words[0].reach(to); !ok {
 		return nil, err
 	}
-	return t.TermFieldReader.Advance(to, d)
+	return s.found(ctx)
 }
 
-// Optimize implements bleve.Optimizable: Bleve joins the sets of pages of the words before it reads a page.
-func (t *endingTerm) Optimize(kind string, ctx bleve.OptimizableContext) (bleve.OptimizableContext, error) {
-	if o, ok := t.TermFieldReader.(bleve.Optimizable); ok {
-		return o.Optimize(kind, ctx)
+// found has Bleve score the next page with the phrase.
+func (s *phraseSearcher) found(ctx *search.SearchContext) (*search.DocumentMatch, error) {
+	id, err := s.find()
+	if id == nil || err != nil {
+		return nil, err
 	}
-	return nil, nil
+	return s.Searcher.Advance(ctx, id)
+}
+
+// Close implements search.Searcher.
+func (s *phraseSearcher) Close() error {
+	err := s.Searcher.Close()
+	for _, w := range s.words {
+		err = errors.Join(err, w.pages.Close())
+	}
+	return err
 }
