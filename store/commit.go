@@ -269,7 +269,7 @@ func (s *Store) checkRecord(r Record) error {
 // Pointers to captures are stored unchecked. Replaying all records of a crawl into an empty directory with as many
 // partitions gives the same keys and values.
 func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
-	r, err := s.readRecord(p, record)
+	r, err := s.readRecord(p, record, DecodeRecord)
 	if err != nil {
 		return err
 	}
@@ -290,8 +290,8 @@ func (s *Store) Replay(p weburl.Partition, n uint64, record []byte) error {
 }
 
 // readRecord decodes a record of a partition that another directory made.
-func (s *Store) readRecord(p weburl.Partition, record []byte) (Record, error) {
-	r, err := DecodeRecord(record)
+func (s *Store) readRecord(p weburl.Partition, record []byte, decode func([]byte) (Record, error)) (Record, error) {
+	r, err := decode(record)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/fxamacker/cbor/v2"
@@ -134,7 +135,24 @@ func AppendRecord(dst []byte, r Record) []byte {
 
 // DecodeRecord is the inverse of AppendRecord, for a record of any partition. The record may point into raw. Errors
 // are ErrCorrupt.
-func DecodeRecord(raw []byte) (Record, error) {
+func DecodeRecord(raw []byte) (Record, error) { return decodeRecord(raw, format.Decode) }
+
+// decodeKnown decodes a record that another directory has applied. A field or kind that this build does not know may
+// change what the record does there, so the error is then ErrNewer.
+func decodeKnown(raw []byte) (Record, error) {
+	if len(raw) > 0 && newRecord(recordKind(raw[0])) == nil {
+		return nil, fmt.Errorf("%w: record of unknown kind %d: %s", ErrNewer, raw[0], newerRemedy)
+	}
+	r, err := decodeRecord(raw, format.DecodeKnown)
+	if errors.Is(err, format.ErrUnknown) {
+		return nil, fmt.Errorf("%w: record of kind %d with an unknown field: %s", ErrNewer, raw[0], newerRemedy)
+	}
+	return r, err
+}
+
+const newerRemedy = "upgrade this node"
+
+func decodeRecord(raw []byte, decode func([]byte, any) error) (Record, error) {
 	if len(raw) == 0 {
 		return nil, fmt.Errorf("%w: empty record", ErrCorrupt)
 	}
@@ -142,7 +160,7 @@ func DecodeRecord(raw []byte) (Record, error) {
 	if r == nil {
 		return nil, fmt.Errorf("%w: record of unknown kind %d", ErrCorrupt, raw[0])
 	}
-	if err := format.Decode(raw[1:], r); err != nil {
+	if err := decode(raw[1:], r); err != nil {
 		return nil, fmt.Errorf("%w: record of kind %d: %w", ErrCorrupt, raw[0], err)
 	}
 	if err := r.check(); err != nil {

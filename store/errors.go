@@ -25,6 +25,9 @@ var (
 	// directory with one.
 	ErrCluster = errors.New("store: records of a cluster belong to its log")
 
+	// ErrNewer is returned by Follow if a newer build wrote a record that this one would apply in another way.
+	ErrNewer = format.ErrUnknown
+
 	// ErrDiskFull matches every error that says "no space left on device". The store then refuses
 	// all further writes; it can still be read, closed, and opened again.
 	ErrDiskFull = format.ErrDiskFull

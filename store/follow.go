@@ -107,7 +107,8 @@ type followed struct {
 
 // Follow applies groups of a partition that other nodes appended to the log, in order, and makes them durable. It
 // returns the seeds among their pages. It notes purges for FinishPurges. It returns ErrCorrupt if a group is
-// damaged or does not continue the partition's records, and otherwise the errors of Apply.
+// damaged or does not continue the partition's records, ErrNewer if a record is of a newer build, and otherwise the
+// errors of Apply.
 func (s *Store) Follow(p weburl.Partition, groups ...Group) (seeds []weburl.URL, err error) {
 	var all []followed
 	var captures []groupedRecord // of all records, in order
@@ -179,7 +180,7 @@ func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupe
 	}
 	f.first = all.First
 	for _, one := range all.Records {
-		r, err := s.readRecord(p, one.Record)
+		r, err := s.readRecord(p, one.Record, decodeKnown)
 		if err == nil && len(one.Members) > 0 && (one.Main < 0 || one.Main >= len(one.Members) || captureOf(r) == nil) {
 			err = fmt.Errorf("%w: %T with a capture of %d members, of which %d is the main one", ErrCorrupt, r, len(one.Members), one.Main)
 		}

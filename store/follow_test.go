@@ -7,9 +7,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/store"
@@ -136,6 +138,67 @@ func TestFollowRefuses(t *testing.T) {
 	refuse("the second group again", p, second)
 	if got, err := s.Counters(p); err != nil || got.Place != second.Place {
 		t.Errorf("the place is %v, %v: want %v", got.Place, err, second.Place)
+	}
+}
+
+// TestFollowNewer holds that a node of an older build does not follow a record that it would apply in another way than
+// the build that wrote it: one with an unknown field, or of an unknown kind. What came before, it follows.
+func TestFollowNewer(t *testing.T) {
+	l := &memoryLog{}
+	owner := storetest.Open(t, logged(l))
+	u := storetest.Parse(t, "http://page.test/")
+	p := storetest.Home(u)
+	if _, err := owner.Apply(&store.Discovered{Partition: p, New: []store.NewPage{{URL: u}}}); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Commit(t, owner, storetest.Answer(t, u, 1, "text"))
+	first, second := l.groups[0], l.groups[1]
+	s := storetest.Open(t, logged(&memoryLog{}))
+	if _, err := s.Follow(p, first); err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(record []byte) []byte{
+		"field": func(record []byte) []byte {
+			fields := map[int]cbor.RawMessage{}
+			if err := cbor.Unmarshal(record[1:], &fields); err != nil {
+				t.Fatal(err)
+			}
+			fields[10_000] = cbor.RawMessage{0xf5}
+			raw, err := cbor.Marshal(fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(record[:1:1], raw...)
+		},
+		"kind": func(record []byte) []byte { return append([]byte{250}, record[1:]...) },
+	} {
+		var all struct {
+			First   uint64 `cbor:"1,keyasint"`
+			Records []struct {
+				_       struct{} `cbor:",toarray"`
+				Record  []byte
+				Members [][]byte
+				Main    int
+			} `cbor:"2,keyasint"`
+		}
+		if err := cbor.Unmarshal(second.Data, &all); err != nil {
+			t.Fatal(err)
+		}
+		all.Records[0].Record = change(all.Records[0].Record)
+		raw, err := cbor.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Follow(p, store.Group{Partition: p, Place: second.Place, Data: raw})
+		if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), "unknown "+what) || !strings.Contains(err.Error(), "upgrade this node") {
+			t.Errorf("an unknown %s: %v", what, err)
+		}
+	}
+	if got, err := s.Counters(p); err != nil || got.Place != first.Place {
+		t.Errorf("the place is %v, %v: want %v", got.Place, err, first.Place)
+	}
+	if _, err := s.Follow(p, second); err != nil { // as after an upgrade
+		t.Error(err)
 	}
 }
 

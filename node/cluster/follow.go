@@ -88,10 +88,11 @@ func (c *Cluster) lacks(ctx context.Context, p weburl.Partition, err error) {
 	}
 }
 
-// ofPartition reports whether an error concerns one partition: its log begins later, or what the node has or reads of
-// it is damaged.
+// ofPartition reports whether an error concerns one partition: its log begins later, what the node has or reads of it
+// is damaged, or a newer build wrote it.
 func ofPartition(err error) bool {
-	return errors.Is(err, log.ErrTruncated) || errors.Is(err, log.ErrBroken) || store.IsDamage(err)
+	return errors.Is(err, log.ErrTruncated) || errors.Is(err, log.ErrBroken) ||
+		errors.Is(err, store.ErrNewer) || store.IsDamage(err)
 }
 
 // reader applies entries of a partition's log to the node.
