@@ -32,6 +32,7 @@ func TestGather(t *testing.T) {
 		groups []*group
 		only   bool          // no other visit is under way
 		order  time.Duration // when somebody waits for an order, for a second; 0: nobody
+		asks   bool          // the order is a request for another shard
 		wait   time.Duration
 	}{
 		{name: "a page after a quiet time", ago: time.Second, groups: groups(1, 0)},
@@ -42,6 +43,7 @@ func TestGather(t *testing.T) {
 		{name: "the only visit", ago: 3 * time.Millisecond, groups: groups(1, 0), only: true},
 		{name: "many pages", ago: 3 * time.Millisecond, groups: groups(128, 0)},
 		{name: "an order", ago: 3 * time.Millisecond, groups: groups(1, 0), order: 50 * time.Millisecond, wait: 50 * time.Millisecond},
+		{name: "a request for another shard", ago: 3 * time.Millisecond, groups: groups(1, 0), order: 50 * time.Millisecond, asks: true, wait: 97 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -59,9 +61,15 @@ func TestGather(t *testing.T) {
 					defer close(ordered)
 					if c.order > 0 {
 						time.Sleep(c.order)
+						l := &loop{Node: n, ended: make(chan struct{}), mail: newMailbox()}
+						if c.asks {
+							time.AfterFunc(time.Second, func() { l.mail.take()[0].reply <- crawl.Reply{} })
+							_, _ = n.askShard(l, crawl.AskRobots{})
+							return
+						}
 						reply := make(chan crawl.Reply, 1)
 						time.AfterFunc(time.Second, func() { reply <- crawl.Reply{} })
-						_, _ = n.await(&loop{ended: make(chan struct{})}, reply)
+						_, _ = n.await(l, reply)
 					}
 				}()
 				began := n.opt.Clock.Now()
@@ -69,7 +77,7 @@ func TestGather(t *testing.T) {
 				if waited := n.opt.Clock.Now().Sub(began); waited != c.wait {
 					t.Errorf("it waits %v, want %v", waited, c.wait)
 				}
-				if c.order > 0 {
+				if c.order > 0 && !c.asks {
 					began := n.opt.Clock.Now()
 					n.gather(c.groups, began)
 					if waited := n.opt.Clock.Now().Sub(began); waited != 0 {

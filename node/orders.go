@@ -71,8 +71,13 @@ func (l *loop) askRobots(u weburl.URL) {
 
 // askFor makes a shard of the node request a URL for another shard. It holds up no hand-over.
 func (n *Node) askFor(o crawl.AskRobots) (crawl.Reply, error) {
-	l := n.owner(o.URL.Site())
-	return n.await(l, l.order(o))
+	return n.askShard(n.owner(o.URL.Site()), o)
+}
+
+// askShard makes a shard request a URL, and waits for its reply. Groups are gathered meanwhile: the reply waits for a
+// server, which may take long, and for no record.
+func (n *Node) askShard(l *loop, o crawl.AskRobots) (crawl.Reply, error) {
+	return n.reply(l, l.order(o))
 }
 
 // order passes an order to a shard.
@@ -87,6 +92,11 @@ func (n *Node) await(l *loop, reply <-chan crawl.Reply) (crawl.Reply, error) {
 	n.awaited.Add(1)
 	defer n.awaited.Add(-1)
 	signal(n.hurry)
+	return n.reply(l, reply)
+}
+
+// reply waits for a shard's reply.
+func (n *Node) reply(l *loop, reply <-chan crawl.Reply) (crawl.Reply, error) {
 	select {
 	case r := <-reply:
 		return r, r.Err
