@@ -67,6 +67,87 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
+// TestDeployPaths holds that the files of deploy agree on paths, ports and names: what a Compose file mounts is there,
+// unless its head says that the user writes it; containers get their settings and data where the image looks for them;
+// the chart's settings are settings; the window's port is the default one.
+func TestDeployPaths(t *testing.T) {
+	image := string(read(t, "deploy/Dockerfile"))
+	config := regexp.MustCompile(`"--config", "([^"]+)"`).FindStringSubmatch(image)[1]
+	data := regexp.MustCompile(`FRESHET_DATA=(\S+)`).FindStringSubmatch(image)[1]
+	for _, name := range []string{"deploy/compose.yaml", "deploy/cluster/compose.yaml", "deploy/cluster/compose.tls.yaml"} {
+		text := read(t, name)
+		head, _, _ := bytes.Cut(text, []byte("\nservices:"))
+		var file struct {
+			Services map[string]struct {
+				Volumes []string `yaml:"volumes"`
+				Build   struct {
+					Dockerfile string `yaml:"dockerfile"`
+					Context    string `yaml:"context"`
+				} `yaml:"build"`
+			} `yaml:"services"`
+		}
+		if err := yaml.Unmarshal(text, &file); err != nil {
+			t.Fatal(err)
+		}
+		for service, of := range file.Services {
+			to := map[string]bool{}
+			for _, volume := range of.Volumes {
+				parts := strings.Split(volume, ":")
+				to[parts[1]] = true
+				if !strings.HasPrefix(parts[0], "./") || bytes.Contains(head, []byte(strings.TrimPrefix(parts[0], "./")+" beside this file")) {
+					continue
+				}
+				if _, err := os.Stat(filepath.Join("../..", path.Dir(name), parts[0])); err != nil {
+					t.Errorf("%s: %s: %v", name, service, err)
+				}
+			}
+			if of.Build.Dockerfile == "" {
+				continue
+			}
+			if !to[config] || !to[data] {
+				t.Errorf("%s: %s mounts %v, and the image reads %s and %s", name, service, of.Volumes, config, data)
+			}
+			if _, err := os.Stat(filepath.Join("../..", path.Dir(name), of.Build.Context, of.Build.Dockerfile)); err != nil {
+				t.Errorf("%s: %s: %v", name, service, err)
+			}
+		}
+	}
+
+	chart := rendered(t)
+	var mounted []string
+	for _, m := range containerOf(t, chart).VolumeMounts {
+		mounted = append(mounted, m.MountPath)
+	}
+	if !slices.Contains(mounted, path.Dir(config)) || !slices.Contains(mounted, data) {
+		t.Errorf("the chart mounts %v, and the image reads %s and %s", mounted, config, data)
+	}
+	var kept struct {
+		Data map[string]string `yaml:"data"`
+	}
+	if err := yaml.Unmarshal(chart, &kept); err != nil {
+		t.Fatal(err)
+	}
+	var settings map[string]any
+	if err := yaml.Unmarshal([]byte(kept.Data[path.Base(config)]), &settings); err != nil || len(settings) == 0 {
+		t.Fatalf("%s of the chart has %d settings: %v", path.Base(config), len(settings), err)
+	}
+	known := string(read(t, "docs/settings.md"))
+	for key := range settings {
+		if !strings.Contains(known, "| `"+key+"`") {
+			t.Errorf("%s of the chart is no setting", key)
+		}
+	}
+	if seeds := fmt.Sprint(settings["seeds"]); path.Dir(seeds) != path.Dir(config) || kept.Data[path.Base(seeds)] == "" {
+		t.Errorf("the chart's seeds are %s, and it has %d files", seeds, len(kept.Data))
+	}
+	port := regexp.MustCompile("\\| `listen` \\| 127.0.0.1:(\\d+) ").FindStringSubmatch(known)[1]
+	for name, has := range map[string]string{"deploy/helm/templates/nodes.yaml": "port: " + port + "}", "deploy/monitoring/prometheus.yml": ":" + port + `"`} {
+		if !strings.Contains(string(read(t, name)), has) {
+			t.Errorf("%s has no %q: the window's port is %s", name, has, port)
+		}
+	}
+}
+
 // TestDeploySecrets holds that the chart mounts the secrets that the values name, and no others. A variable that names
 // a file names one below a mounted path.
 func TestDeploySecrets(t *testing.T) {
