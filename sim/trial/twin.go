@@ -102,7 +102,7 @@ func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time
 		least = max(least, w.delayOf(site))
 	}
 	most := max(least, before-p.took)
-	if ahead := gate.End > p.is.UnixNano(); ahead || p.back > 0 || lost { // it waits from now, at most
+	if w.setBack || p.back > 0 || lost { // the stored gate may be of a clock that was ahead
 		most = max(most, own, time.Duration(gate.Next-gate.End))
 	} else if !p.clean {
 		most = max(most, own)
