@@ -34,8 +34,11 @@ func (e *Evidence) Pack(seed uint64) (p Packed) {
 
 // Evidence returns the packed evidence, up to a common factor. O(Rates).
 func (p *Packed) Evidence() (e Evidence) {
-	for k, steps := range p {
-		e[k] = likelihoods[steps]
+	for k := range p {
+		e[k] = p.Likelihood(k)
 	}
 	return e
 }
+
+// Likelihood returns element k of the Evidence.
+func (p *Packed) Likelihood(k int) float32 { return likelihoods[p[k]] }

@@ -42,16 +42,16 @@ func NewIndex(o IndexOptions) *Index {
 	x.ranking = Ranking{
 		Value:  x.Value,
 		Since:  func(id ID) float64 { return x.learner.kinship(id, x.learner.tried(id), math.Inf(1)).heard },
-		Growth: 2,
+		Root:   math.Sqrt,
 		Steady: x.learner.steady,
 	}
 	if o.Age > 0 {
-		x.ranking.Growth = 3
+		x.ranking.Root = math.Cbrt
 	}
 	x.looks = Ranking{
-		Value:  x.worthOfLook,
-		Since:  func(g ID) float64 { return x.learner.forest.groups[g].looked },
-		Growth: 2,
+		Value: x.worthOfLook,
+		Since: func(g ID) float64 { return x.learner.forest.groups[g].looked },
+		Root:  math.Sqrt,
 	}
 	return x
 }
@@ -218,24 +218,24 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 		return float64(p.weight) * worth(d*t+claimed) / d
 	}
 	shared := claimed + l.shared(g, l.days(tried), l.days(at))
-	inverse, evidence := l.inverses(g), l.beliefs[id].Evidence()
+	inverse, evidence := l.inverses(g), &l.beliefs[id]
 	kinship := l.kinship(id, tried, at)
 	lived := l.timetable(id).Awaited(kinship.since, at)
-	value := float64(p.weight) * x.mean(g, &evidence, inverse, lived, shared)
+	value := float64(p.weight) * x.mean(g, evidence, inverse, lived, shared)
 	if kinship.alike > 0 {
-		value += kinship.alike * l.kinWeight(id) * x.mean(g, &evidence, inverse, at-kinship.heard, 0)
+		value += kinship.alike * l.kinWeight(id) * x.mean(g, evidence, inverse, at-kinship.heard, 0)
 	}
 	return value
 }
 
 // mean returns the mean over the rates of a page of a group of what a visit saves, in seconds. inverse has the inverse
 // of each hazard. The page has lived so long since the last visit, with so many shared changes expected. O(Rates).
-func (x *Index) mean(g *group, evidence *change.Evidence, inverse *[change.Rates]float64, lived, shared float64) float64 {
+func (x *Index) mean(g *group, evidence *change.Packed, inverse *[change.Rates]float64, lived, shared float64) float64 {
 	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
 	sum, mass := 0.0, 0.0
 	own := change.GridRate(0) * lived
 	for k, prior := range g.prior {
-		post := float64(prior) * float64(evidence[k])
+		post := float64(prior) * float64(evidence.Likelihood(k))
 		fresh, young := saved(own+shared, q*s)
 		sum += post * inverse[k] * (fresh + x.guard*inverse[k]*young)
 		mass += post

@@ -72,9 +72,9 @@ func NewPaced(objective Objective, estimate Estimate, budget float64, o Learning
 		p.lots = new(lots)
 	}
 	p.ranking = Ranking{
-		Value:  func(id ID, at float64) float64 { return p.rates[id] * (at - p.learner.tried(id)) },
-		Since:  p.learner.tried,
-		Growth: 1,
+		Value: func(id ID, at float64) float64 { return p.rates[id] * (at - p.learner.tried(id)) },
+		Since: p.learner.tried,
+		Root:  func(times float64) float64 { return times },
 	}
 	return p, nil
 }

@@ -19,13 +19,13 @@ func TestPeriods(t *testing.T) {
 		if want += h; math.Abs(s.total()-want) > 1e-6 {
 			t.Fatalf("day %d: %v shared changes in all, want %v", d, s.total(), want)
 		}
+		for e := range d + 1 {
+			if i := s.find(e); int(s.periods[i].start) > e || s.end(i) <= e {
+				t.Fatalf("of %d days, day %d is not in period %d", d+1, e, i)
+			}
+		}
 	}
 	if n := len(s.periods); n > 10*alike {
 		t.Errorf("%d days take %d periods", days, n)
-	}
-	for d := range days {
-		if i := s.find(d); int(s.periods[i].start) > d || s.end(i) <= d {
-			t.Fatalf("day %d is not in period %d", d, i)
-		}
 	}
 }

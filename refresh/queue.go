@@ -10,13 +10,6 @@ type Queue struct {
 	place []int32   // by ID, for pages in the heap; queues without a common page may share it
 }
 
-type entry struct {
-	key float64
-	id  ID
-}
-
-func (e entry) before(o entry) bool { return e.key < o.key || e.key == o.key && e.id < o.id }
-
 // Len returns the number of pages in the queue.
 func (q *Queue) Len() int { return len(q.ids) }
 
@@ -43,7 +36,7 @@ func (q *Queue) Set(id ID, key float64) {
 		i = len(q.ids)
 		q.keys, q.ids = Grown(q.keys, ID(i)), Grown(q.ids, ID(i))
 	}
-	q.settle(i, entry{key, id})
+	q.settle(i, key, id)
 }
 
 // Drop removes the page if it is in the queue.
@@ -53,10 +46,10 @@ func (q *Queue) Drop(id ID) {
 	}
 	i := int(q.place[id])
 	end := len(q.ids) - 1
-	last := q.at(end)
+	key, last := q.keys[end], q.ids[end]
 	q.keys, q.ids = q.keys[:end], q.ids[:end]
-	if last.id != id {
-		q.settle(i, last)
+	if last != id {
+		q.settle(i, key, last)
 	}
 }
 
@@ -67,43 +60,42 @@ func (q *Queue) Pop() (ID, float64) {
 	return id, key
 }
 
-// settle puts e at place i or, if it belongs elsewhere, there.
-func (q *Queue) settle(i int, e entry) {
+// settle puts a page at place i or, if it belongs elsewhere, there.
+func (q *Queue) settle(i int, key float64, id ID) {
 	for i > 0 {
 		up := (i - 1) / 2
-		if !e.before(q.at(up)) {
+		if !q.before(key, id, up) {
 			break
 		}
-		q.put(i, q.at(up))
+		q.put(i, q.keys[up], q.ids[up])
 		i = up
 	}
-	q.sink(i, e)
-}
-
-// sink puts e at place i or, if it belongs lower, there.
-func (q *Queue) sink(i int, e entry) {
-	for {
-		down := 2*i + 1
-		if down >= len(q.ids) {
+	for down := 2*i + 1; down < len(q.ids); down = 2*i + 1 {
+		if next := down + 1; next < len(q.ids) && q.less(next, down) {
+			down = next
+		}
+		if q.before(key, id, down) {
 			break
 		}
-		if down+1 < len(q.ids) && q.at(down+1).before(q.at(down)) {
-			down++
-		}
-		if !q.at(down).before(e) {
-			break
-		}
-		q.put(i, q.at(down))
+		q.put(i, q.keys[down], q.ids[down])
 		i = down
 	}
-	q.put(i, e)
+	q.put(i, key, id)
 }
 
-func (q *Queue) at(i int) entry { return entry{q.keys[i], q.ids[i]} }
+// before reports whether a page belongs before the one at place i.
+func (q *Queue) before(key float64, id ID, i int) bool {
+	return key < q.keys[i] || key == q.keys[i] && id < q.ids[i]
+}
 
-func (q *Queue) put(i int, e entry) {
-	q.keys[i], q.ids[i] = e.key, e.id
-	q.place[e.id] = int32(i)
+// less reports whether the page at place i belongs before the one at place j.
+func (q *Queue) less(i, j int) bool {
+	return q.keys[i] < q.keys[j] || q.keys[i] == q.keys[j] && q.ids[i] < q.ids[j]
+}
+
+func (q *Queue) put(i int, key float64, id ID) {
+	q.keys[i], q.ids[i] = key, id
+	q.place[id] = int32(i)
 }
 
 // trim gives back the memory of pages that the queue once had, if those were most.

@@ -15,8 +15,8 @@ type Ranking struct {
 	Value func(id ID, at float64) float64
 	// Since returns the time from which the page's value rises.
 	Since func(id ID) float64
-	// Growth is the largest power of the time since the visit by which values grow: 2 for freshness.
-	Growth float64
+	// Root inverts the largest power of the time since the visit by which values grow: math.Sqrt for freshness.
+	Root func(float64) float64
 	// Steady returns for how long the page's value obeys that; nil: always.
 	Steady func(id ID) float64
 
@@ -190,7 +190,7 @@ func (r *Ranking) reach(id ID, now, v float64) float64 {
 	}
 	stretch := 4.0
 	if r.bar < 16*v {
-		stretch = math.Pow(r.bar/v, 1/r.Growth)
+		stretch = r.Root(r.bar / v)
 	}
 	again := math.Max(since+stretch*ahead, now+r.span/128+1e-3)
 	if r.Steady != nil {

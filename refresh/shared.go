@@ -1,7 +1,6 @@
 package refresh
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -67,16 +66,21 @@ func (s *shared) end(i int) int {
 	return s.days
 }
 
-// find returns the period of a day, which must be before days.
+// find returns the period of a day, which must be before days. It relies on how widen merges: of n periods of a width
+// in all, those that are left are n if these are at most alike, and else alike or one less.
 func (s *shared) find(d int) int {
-	if i := len(s.periods) - (s.days - d); i >= 0 && int(s.periods[i].start) == d {
-		return i
+	i, end, n, width := len(s.periods), s.days, s.days, 1
+	for {
+		left := n
+		if n > alike {
+			left = alike - (n-alike)%2
+		}
+		if begin := end - left*width; d < begin {
+			i, end, n, width = i-left, begin, (n-left)/2, 2*width
+			continue
+		}
+		return i - (end-d+width-1)/width
 	}
-	i, found := slices.BinarySearchFunc(s.periods, int32(d), func(p period, d int32) int { return cmp.Compare(p.start, d) })
-	if found {
-		return i
-	}
-	return i - 1
 }
 
 // total returns the shared changes of all days.

@@ -80,7 +80,7 @@ type ranked struct {
 
 // rank sets the function that values a visit to a page at a time.
 func (r *ranked) rank(value func(id refresh.ID, at float64) float64) {
-	r.ranking = refresh.Ranking{Value: value, Since: func(id refresh.ID) float64 { return r.pages[id].visited }, Growth: 2}
+	r.ranking = refresh.Ranking{Value: value, Since: func(id refresh.ID) float64 { return r.pages[id].visited }, Root: math.Sqrt}
 }
 
 func (r *ranked) Add(id refresh.ID, page refresh.Page) {
