@@ -80,6 +80,8 @@ type learner struct {
 	options Learning
 	forest  forest
 	pages   []state
+	known   int                      // pages
+	planned int                      // of them, at the last plan
 	beliefs []change.Packed          // by ID: the evidence
 	failed  map[ID]float64           // time of the last visit, for pages whose last visit showed nothing
 	hours   map[ID]*change.Timetable // for pages that were visited twice within a day
@@ -112,6 +114,7 @@ func (l *learner) add(id ID, p Page) {
 	home := l.forest.sites[l.forest.folders[folder].site]
 	*s = state{seen: fresh, weight: float32(p.Weight), folder: folder, index: int32(len(home.pages)), marks: there}
 	l.beliefs[id] = change.Packed{}
+	l.known++
 	home.pages = append(home.pages, id)
 	l.forest.settle(folder, id, p)
 	l.forest.weigh(folder, float64(s.weight))
@@ -131,6 +134,7 @@ func (l *learner) remove(id ID) {
 	l.pages[last].index = s.index
 	home.pages = home.pages[:len(home.pages)-1]
 	s.marks, s.source = 0, 0
+	l.known--
 	delete(l.failed, id)
 	delete(l.hours, id)
 }
@@ -140,6 +144,9 @@ func (l *learner) weigh(id ID, weight float64) {
 	l.forest.weigh(s.folder, float64(float32(weight))-float64(s.weight))
 	s.weight = float32(weight)
 }
+
+// doubled reports whether the number of pages has doubled since the last plan. Then it is time for another.
+func (l *learner) doubled() bool { return l.known >= 2*l.planned }
 
 func (l *learner) must(id ID) *state {
 	if int(id) >= len(l.pages) || !l.pages[id].marks.has(there) {

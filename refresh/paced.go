@@ -53,8 +53,6 @@ type Paced struct {
 	rates     []float64 // by ID, crawls a second
 	mu        float64
 	replan    float64
-	pages     int // known
-	planned   int // of them, at the last plan
 	now       float64
 	lots      *lots // nil unless pages are drawn
 	random    *rand.Rand
@@ -82,7 +80,6 @@ func NewPaced(objective Objective, estimate Estimate, budget float64, o Learning
 // Add adds the page, with a rate from the beliefs about its group.
 func (p *Paced) Add(id ID, page Page) {
 	p.learner.add(id, page)
-	p.pages++
 	p.rates = Grown(p.rates, id)
 	p.rates[id] = p.rate(id)
 	p.now = math.Max(p.now, page.Fresh)
@@ -92,7 +89,6 @@ func (p *Paced) Add(id ID, page Page) {
 // Remove forgets the page.
 func (p *Paced) Remove(id ID) {
 	p.learner.remove(id)
-	p.pages--
 	p.take(id)
 }
 
@@ -116,8 +112,8 @@ func (p *Paced) Visited(id ID, v Visit) {
 func (p *Paced) Next(now float64) (ID, float64, bool) {
 	p.now = now
 	p.learner.learn(now, nil, func(ID) {})
-	if p.pages > 0 && (now >= p.replan || p.pages >= 2*p.planned) {
-		p.replan, p.planned = now+7*day, p.pages
+	if p.learner.known > 0 && (now >= p.replan || p.learner.doubled()) {
+		p.replan = now + 7*day
 		p.plan()
 	}
 	id, ok := p.pick(now)
@@ -163,6 +159,7 @@ func (p *Paced) rate(id ID) float64 {
 
 // plan finds, by bisection on logarithms, the multiplier at which the rates add up to the budget.
 func (p *Paced) plan() {
+	p.learner.planned = p.learner.known
 	type known struct{ rate, weight float64 }
 	var pages []known
 	var ids []ID

@@ -31,8 +31,6 @@ type Plan struct {
 	least   float64                   // gain of the last crawl that the budget paid for
 	rations map[int32]*ration         // of sites with a limit, until the next plan
 	replan  float64                   // when
-	pages   int                       // known
-	planned int                       // of them, at the last plan
 	queue   Queue                     // pages by their next crawl
 	later   [][]float64               // by ID, the crawls after the next
 	now     float64
@@ -86,7 +84,6 @@ func (p *Plan) Limit(of func(site string) float64) { p.limit = of }
 // Add adds the page and gives it its first crawl.
 func (p *Plan) Add(id ID, page Page) {
 	p.learner.add(id, page)
-	p.pages++
 	p.later = Grown(p.later, id)
 	p.now = math.Max(p.now, page.Fresh)
 	p.place(id)
@@ -95,7 +92,6 @@ func (p *Plan) Add(id ID, page Page) {
 // Remove forgets the page.
 func (p *Plan) Remove(id ID) {
 	p.learner.remove(id)
-	p.pages--
 	p.queue.Drop(id)
 	p.later[id] = nil
 }
@@ -127,12 +123,12 @@ func (p *Plan) Next(now float64) (ID, float64, bool) {
 		p.learner.learn(now, nil, func(ID) {})
 	}
 	soon := now + 1e-3/p.Budget // a slot that begins now, except for rounding
-	if p.pages > 0 && (soon >= p.replan || p.pages >= 2*p.planned) {
-		p.replan, p.planned = now+p.Interval, p.pages
-		p.plan(now)
-	}
-	if p.pages == 0 {
+	if p.learner.known == 0 {
 		return 0, math.Inf(1), false
+	}
+	if soon >= p.replan || p.learner.doubled() {
+		p.replan = now + p.Interval
+		p.plan(now)
 	}
 	if p.queue.Len() == 0 {
 		return 0, p.replan, false
@@ -195,6 +191,7 @@ func (p *Plan) place(id ID) {
 
 // plan allocates and schedules. A crawl of a page that is out counts from its return.
 func (p *Plan) plan(now float64) {
+	p.learner.planned = p.learner.known
 	var ids []ID
 	for i := range p.learner.pages {
 		p.later[i] = nil

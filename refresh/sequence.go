@@ -65,8 +65,6 @@ type Sequence struct {
 	random  *rand.Rand
 	cycle   []ID
 	at      int // the next visit
-	pages   int // known
-	planned int // of them, when the cycle was made
 }
 
 // NewSequence returns the policy for a budget in crawls a second, which must be positive. Only arrangements that draw
@@ -82,13 +80,11 @@ func NewSequence(arrange Arrangement, budget float64, o Learning, random *rand.R
 // Add adds the page, for the next cycle.
 func (s *Sequence) Add(id ID, page Page) {
 	s.learner.add(id, page)
-	s.pages++
 }
 
 // Remove forgets the page.
 func (s *Sequence) Remove(id ID) {
 	s.learner.remove(id)
-	s.pages--
 }
 
 // Weigh gives the page another weight, from the next cycle on.
@@ -101,7 +97,7 @@ func (s *Sequence) Visited(id ID, v Visit) { s.learner.visited(id, v) }
 func (s *Sequence) Next(now float64) (ID, float64, bool) {
 	s.learner.learn(now, nil, func(ID) {})
 	for range 2 { // what is left of this cycle, then a new one
-		if s.pages >= 2*s.planned {
+		if s.learner.doubled() {
 			s.at = len(s.cycle)
 		}
 		for s.at < len(s.cycle) {
@@ -129,7 +125,7 @@ func (s *Sequence) plan() {
 		belief := s.learner.posterior(ID(i))
 		ids, rates, costs = append(ids, ID(i)), append(rates, belief.Mean()), append(costs, float64(page.weight))
 	}
-	s.cycle, s.at, s.planned = s.cycle[:0], 0, s.pages
+	s.cycle, s.at, s.learner.planned = s.cycle[:0], 0, s.learner.known
 	if len(ids) == 0 {
 		return
 	}
