@@ -901,6 +901,9 @@ func (n *simulated) Follow(p weburl.Partition, groups ...store.Group) error {
 		n.mu.Unlock()
 	}
 	if damaged, is := n.damage[n.name]; is && damaged == p {
+		if n.seed%2 == 0 {
+			return store.ErrNewer
+		}
 		return store.ErrCorrupt
 	}
 	for _, g := range groups {
