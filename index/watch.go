@@ -26,7 +26,7 @@ var watched = func() map[string]any {
 // watches has the watch of each index that is open for writing, by the folder of Bleve's files.
 var watches sync.Map
 
-// A watch tells whether a goroutine of Bleve has ended.
+// A watch reports whether a goroutine of Bleve has ended.
 type watch struct {
 	once  sync.Once
 	ended chan struct{}

@@ -95,7 +95,7 @@ func crashAtEveryWrite(t *testing.T, stride, shards, then int) {
 	}
 }
 
-// changesDisk tells whether an operation changes what a crash leaves.
+// changesDisk reports whether an operation changes what a crash leaves.
 func changesDisk(k errorfs.OpKind) bool {
 	switch k {
 	case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo,
@@ -128,7 +128,7 @@ func checkCut(t *testing.T, web *testWeb, disk *vfs.MemFS, set func(*Options)) {
 	}
 }
 
-// hasDatabase tells whether the crash came after the directory was made: until then there is nothing
+// hasDatabase reports whether the crash came after the directory was made: until then there is nothing
 // that could be lost.
 func hasDatabase(t *testing.T, o Options) bool {
 	names, err := o.FS.List(o.FS.PathJoin(o.Dir, "db"))

@@ -355,7 +355,7 @@ func checkNames(t *testing.T, command namedCommand, asked goTest) {
 	}
 }
 
-// matches tells whether the first part of a pattern, up to a slash, is in a name of this kind.
+// matches reports whether the first part of a pattern, up to a slash, is in a name of this kind.
 func matches(t *testing.T, names []string, kind, pattern string) bool {
 	t.Helper()
 	pattern, _, _ = strings.Cut(pattern, "/")

@@ -311,7 +311,7 @@ func TestFolderCompletesFiles(t *testing.T) {
 type searchServer struct {
 	t  *testing.T
 	mu sync.Mutex
-	// made tells whether the index exists. harm tells what happens to the next requests.
+	// made reports whether the index exists. harm reports what happens to the next requests.
 	made bool
 	harm []string
 	copy *copyOf

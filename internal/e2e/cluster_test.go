@@ -378,7 +378,7 @@ func (p *process) status() (s clusterStatus) {
 	return s
 }
 
-// away tells whether a process does not crawl.
+// away reports whether a process does not crawl.
 func (p *process) away() bool { return !p.status().running }
 
 // waitFor waits until something is true.

@@ -317,7 +317,7 @@ func (m *month) exportAndImport() {
 	m.t.Logf("%d pages; %d visits of 30 of them are equal, of up to %d versions", len(urls), visits, before[urls[0]].Version)
 }
 
-// ahead tells whether the WARC files know of a visit that the database does not: a snapshot takes the
+// ahead reports whether the WARC files know of a visit that the database does not: a snapshot takes the
 // database first, and files that the crawl has gone on writing to meanwhile.
 func (m *month) ahead(again, url string) bool {
 	stored := map[time.Time]bool{}
@@ -333,7 +333,7 @@ func (m *month) ahead(again, url string) bool {
 	return false
 }
 
-// captured tells whether the body of a page's last version is kept.
+// captured reports whether the body of a page's last version is kept.
 func (m *month) captured(url string) bool {
 	_, err := try(m.t, binary, "cat", "--data", m.data, url)
 	return err == nil

@@ -43,7 +43,7 @@ type server struct {
 	reset  bool                 // connections end in a reset
 }
 
-// answer writes the answer to one request, as bytes, and tells whether the connection stays open.
+// answer writes the answer to one request, as bytes, and reports whether the connection stays open.
 type answer func(out io.Writer, r *http.Request) (keep bool)
 
 // request is one that a server received.

@@ -160,7 +160,7 @@ func (w *world) answer(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// overtaken tells whether a request is late: it reaches the servers when nobody waits for its answer any more and
+// overtaken reports whether a request is late: it reaches the servers when nobody waits for its answer any more and
 // others have written meanwhile. Few requests are.
 func (w *world) overtaken(do func()) bool {
 	if !w.chance(200) {
@@ -1573,7 +1573,7 @@ func (w *world) judgeTakeDowns() {
 	}
 }
 
-// hasFailed tells whether a node has lost its lease or a partition.
+// hasFailed reports whether a node has lost its lease or a partition.
 func (n *simulated) hasFailed() bool {
 	select {
 	case <-n.failed:
