@@ -67,6 +67,9 @@ func runBlocks(t *testing.T, pages ...string) {
 	var script strings.Builder
 	script.WriteString("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n")
 	for i, block := range blocks {
+		if strings.Contains(block, "wait %") {
+			t.Errorf("block %d waits for a job by its number, which is gone if the job has ended: write wait $!", i+1)
+		}
 		fmt.Fprintf(&script, "echo '== block %d' >&2\n%s\n", i+1, block)
 	}
 	script.WriteString("echo '== end' >&2\n") // what comes after is said by what the trap ends
