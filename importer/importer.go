@@ -92,7 +92,7 @@ func Apart(u weburl.URL) bool {
 }
 
 // NoPage is why captures of such files are skipped.
-const NoPage = "robots.txt or tdmrep.json, which is no page"
+const NoPage = "robots.txt and tdmrep.json are not pages"
 
 // WARC imports the captures of a WARC file, compressed or not: responses with their bodies, and revisits, but no files
 // that are kept Apart. A revisit of a capture that is not stored yet waits for Late, with what follows of its page. The

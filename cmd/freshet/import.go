@@ -39,7 +39,7 @@ func importCommand() *cobra.Command {
 		Use: "import FILE…", Short: "Take in WARC files, indexes and lists of URLs", Args: someArgs("FILE"),
 		Long: "Reads WARC files, CDXJ indexes, lists of URLs, and partitions that freshet export wrote. Freshet finds out by itself\n" +
 			"what a file is, also if it is compressed with gzip. From a WARC file, pages get versions and visits. From an index,\n" +
-			"they get visits only, and are visited soon. A robots.txt in either is no page. A list has one URL per line, or it is\n" +
+			"they get visits only, and are visited soon. A robots.txt in either is skipped. A list has one URL per line, or it is\n" +
 			"CSV or TSV with a header: url, and any of weight, last_seen, digest, status and content_type.\n" +
 			"\n" +
 			"Visits must come in order of time: a visit that is not later than the page's last one is skipped. Of several WARC\n" +
