@@ -302,7 +302,7 @@ func (s *Shard) takeInSlow(site weburl.Site) error {
 		if err != nil {
 			return fmt.Errorf("crawl: sites of the host of %s: %w", site, err)
 		}
-		if row.Site == site || row.New+row.Due > 0 || watched(row) {
+		if row.Site == site || held(row) {
 			continue
 		}
 		info, err := s.siteInfo(row.Site)
@@ -315,6 +315,9 @@ func (s *Shard) takeInSlow(site weburl.Site) error {
 	}
 	return nil
 }
+
+// held reports whether a new run holds a stored site: a page waits in its queues, or it is watched.
+func held(row store.SiteRow) bool { return row.New+row.Due > 0 || watched(row) }
 
 // slows reports whether a site may make its host slower than the settings require.
 func slows(info frontier.SiteInfo, rules *rulebook) bool {
@@ -338,11 +341,10 @@ func ReadHost(rows Rows, standing func(weburl.Site) (robots.Standing, error), se
 		if err != nil {
 			return nil, err
 		}
-		waits := row.New+row.Due > 0 || watched(row)
-		if waits {
+		if held(row) {
 			begunAnew(&info, row)
 		}
-		if waits || row.Site == site || slows(info, rulebook) {
+		if held(row) || row.Site == site || slows(info, rulebook) {
 			all = append(all, info)
 		}
 	}

@@ -156,7 +156,7 @@ func (s *Shard) restoreSite(row store.SiteRow) error {
 	if disobeyed(row.Robots) {
 		s.obeys.waiting[row.Site] = true
 	}
-	if row.New+row.Due == 0 && !watched(row) {
+	if !held(row) {
 		return nil
 	}
 	info, err := s.siteInfo(row.Site)
@@ -180,7 +180,7 @@ func (s *Shard) recallCash(p weburl.Partition, each int) error {
 		if err != nil {
 			return fmt.Errorf("crawl: restore sites: %w", err)
 		}
-		if row.New+row.Due == 0 && !watched(row) {
+		if !held(row) {
 			continue
 		}
 		entries, err := s.rows.ReadQueue(nil, row.Site, store.NewQueue, store.Key{}, each)

@@ -140,14 +140,16 @@ func DecodeRecord(raw []byte) (Record, error) { return decodeRecord(raw, format.
 // decodeKnown decodes a record that another directory has applied. A field or kind that this build does not know may
 // change what the record does there, so the error is then ErrNewer.
 func decodeKnown(raw []byte) (Record, error) {
-	if len(raw) > 0 && newRecord(recordKind(raw[0])) == nil {
-		return nil, fmt.Errorf("%w: record of unknown kind %d: %s", ErrNewer, raw[0], newerRemedy)
-	}
 	r, err := decodeRecord(raw, format.DecodeKnown)
-	if errors.Is(err, format.ErrUnknown) {
+	switch {
+	case err == nil || len(raw) == 0:
+		return r, err
+	case newRecord(recordKind(raw[0])) == nil:
+		return nil, fmt.Errorf("%w: record of unknown kind %d: %s", ErrNewer, raw[0], newerRemedy)
+	case errors.Is(err, format.ErrUnknown):
 		return nil, fmt.Errorf("%w: record of kind %d with an unknown field: %s", ErrNewer, raw[0], newerRemedy)
 	}
-	return r, err
+	return nil, err
 }
 
 const newerRemedy = "upgrade this node"

@@ -495,18 +495,18 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	if err != nil {
 		return crawlError(err)
 	}
-	if untried && summary.StoppedBy != crawl.Signal {
-		return fmt.Errorf("nothing was stored: %s; this run asked for no page: one that failed is asked for again only after freshet recrawl", summary.Trouble)
-	}
-	return outcome(summary, s.ends, status.DiskFreeBytes, options.MinFree)
+	return outcome(summary, untried, s.ends, status.DiskFreeBytes, options.MinFree)
 }
 
-// outcome returns the exit code and error of a crawl that ran without an error. ends is set if it is meant to end when
-// its time is up. free is the disk space that is left, and least what is to stay free, in bytes.
-func outcome(s node.Summary, ends bool, free, least int64) error {
+// outcome returns the exit code and error of a crawl that ran without an error. untried is set if it asked for nothing
+// again, and ends if it is meant to end when its time is up. free is the disk space that is left, and least what is to
+// stay free, in bytes.
+func outcome(s node.Summary, untried, ends bool, free, least int64) error {
 	switch {
 	case s.StoppedBy == crawl.Signal:
 		return &command.Error{Code: command.ExitInterrupted}
+	case untried:
+		return fmt.Errorf("nothing was stored: %s; this run asked for no page: one that failed is asked for again only after freshet recrawl", s.Trouble)
 	case s.Trouble != nil:
 		return fmt.Errorf("nothing was stored: %s", s.Trouble)
 	case s.StoppedBy == crawl.TimeUp && ends:

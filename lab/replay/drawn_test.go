@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"flag"
 	"math"
 	"math/rand/v2"
@@ -35,23 +34,29 @@ func TestKnownRates(t *testing.T) {
 	w := NewWorld(histories, length[0]*day, length[1]*day, 1).Only(site)
 	rates := drawRates(w, fitted(NewWorld(histories, 376*day, 100*day, 1).Only(site)))
 	for _, share := range []float64{0.01, 0.05, 0.2} {
-		fresh := func(policy refresh.Policy) float64 {
-			reached, err := Run(context.Background(), w, policy, nil, Rules{Rate: share * w.MeanLiving() / day})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var sum Score
-			for _, page := range reached.Pages {
-				sum.Add(page, 1)
-			}
-			return sum.Freshness()
-		}
-		low, high := fresh(refresh.NewUniform()), fresh(newOracle(w))
-		way := func(policy refresh.Policy) float64 { return (fresh(policy) - low) / (high - low) }
+		low, high, way := between(t, w, share)
 		told, alone := makeOracle(rates, rates, math.Inf(1)), refresh.NewIndex(refresh.IndexOptions{})
 		t.Logf("%g: of the way from uniform, %.4f, to the oracle, %.4f: known rates %.2f, default %.2f, bayes %.2f", share,
 			low, high, way(told), way(refresh.NewIndex(refresh.Default())), way(alone))
 	}
+}
+
+// between returns the freshness of uniform and of the oracle with a budget, as a share of the pages a day. way returns
+// how much of the way from one to the other a policy closes.
+func between(t *testing.T, w *World, share float64) (low, high float64, way func(refresh.Policy) float64) {
+	fresh := func(policy refresh.Policy) float64 {
+		reached, err := Run(t.Context(), w, policy, nil, Rules{Rate: share * w.MeanLiving() / day})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum Score
+		for _, page := range reached.Pages {
+			sum.Add(page, 1)
+		}
+		return sum.Freshness()
+	}
+	low, high = fresh(refresh.NewUniform()), fresh(newOracle(w))
+	return low, high, func(policy refresh.Policy) float64 { return (fresh(policy) - low) / (high - low) }
 }
 
 // A spread is a distribution over rates, changes a second.

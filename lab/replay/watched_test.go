@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"flag"
 	"hash/fnv"
 	"testing"
@@ -38,19 +37,7 @@ func TestWatched(t *testing.T) {
 			}
 		}
 		for _, share := range k.shares {
-			fresh := func(policy refresh.Policy) float64 {
-				reached, err := Run(context.Background(), w, policy, nil, Rules{Rate: share * w.MeanLiving() / day})
-				if err != nil {
-					t.Fatal(err)
-				}
-				var sum Score
-				for _, page := range reached.Pages {
-					sum.Add(page, 1)
-				}
-				return sum.Freshness()
-			}
-			low, high := fresh(refresh.NewUniform()), fresh(newOracle(w))
-			way := func(policy refresh.Policy) float64 { return (fresh(policy) - low) / (high - low) }
+			low, high, way := between(t, w, share)
 			alone := refresh.NewIndex(refresh.Default())
 			told := &watcher{Index: refresh.NewIndex(refresh.Default()), lives: rest, first: refresh.ID(len(w.Lives))}
 			t.Logf("%g: of the way from uniform, %.4f, to the oracle, %.4f: default %.2f, with half of the pages watched %.2f",

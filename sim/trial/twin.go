@@ -113,7 +113,8 @@ func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time
 	needs := func(all map[string]time.Time) bool {
 		_, asks := all["robots"]
 		_, fails := all["robots-unreachable"]
-		return asks || fails
+		_, elsewhere := all["robots-elsewhere"]
+		return asks || fails || elsewhere
 	}
 	if needs(was) && !needs(is) && !lost && p.back == 0 {
 		w.fail("restart", "pages of %s wait for its robots.txt, and do not after a restart (%v)", site, p)
