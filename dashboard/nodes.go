@@ -71,7 +71,7 @@ func (all Nodes) Pauses() (told []string) {
 	case len(paused) == working:
 		told = append(told, "The crawl is paused. No requests are made until you resume it.")
 	default:
-		told = append(told, fmt.Sprintf("Paused: %s. The other nodes crawl: they have not heard of the order, or these not of its end.", strings.Join(paused, ", ")))
+		told = append(told, fmt.Sprintf("Paused: %s. The other nodes crawl, because an order to pause or resume did not reach every node: give it again.", strings.Join(paused, ", ")))
 	}
 	if len(sites) > 0 {
 		told = append(told, fmt.Sprintf("Sites that operators have paused: %s.", strings.Join(sites, ", ")))

@@ -64,7 +64,7 @@ func TestGather(t *testing.T) {
 						l := &loop{Node: n, ended: make(chan struct{}), mail: newMailbox()}
 						if c.asks {
 							time.AfterFunc(time.Second, func() { l.mail.take()[0].reply <- crawl.Reply{} })
-							_, _ = n.askShard(l, crawl.AskRobots{})
+							_, _ = n.reply(l, l.order(crawl.AskRobots{}))
 							return
 						}
 						reply := make(chan crawl.Reply, 1)

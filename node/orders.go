@@ -69,14 +69,10 @@ func (l *loop) askRobots(u weburl.URL) {
 	l.mail.put(letter{event: crawl.RobotsTold{URL: u, Robots: r.Robots, Wait: r.Wait}})
 }
 
-// askFor makes a shard of the node request a URL for another shard. It holds up no hand-over.
+// askFor makes the shard that owns a URL's host request the URL, and waits for its reply. It holds up no hand-over.
+// Groups are gathered meanwhile: the reply waits for a server, which may take long, and for no record.
 func (n *Node) askFor(o crawl.AskRobots) (crawl.Reply, error) {
-	return n.askShard(n.owner(o.URL.Site()), o)
-}
-
-// askShard makes a shard request a URL, and waits for its reply. Groups are gathered meanwhile: the reply waits for a
-// server, which may take long, and for no record.
-func (n *Node) askShard(l *loop, o crawl.AskRobots) (crawl.Reply, error) {
+	l := n.owner(o.URL.Site())
 	return n.reply(l, l.order(o))
 }
 

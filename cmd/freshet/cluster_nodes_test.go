@@ -47,7 +47,7 @@ func TestPrintPauses(t *testing.T) {
 		want  string
 	}{
 		{[]cluster.Member{member("a", true, 0), member("b", true, 0), ended}, "The crawl is paused. No requests are made until you resume it.\n"},
-		{[]cluster.Member{member("a", true, 0), member("b", false, 0)}, "Paused: a. The other nodes crawl: they have not heard of the order, or these not of its end.\n"},
+		{[]cluster.Member{member("a", true, 0), member("b", false, 0)}, "Paused: a. The other nodes crawl, because an order to pause or resume did not reach every node: give it again.\n"},
 		{[]cluster.Member{member("a", false, 2), member("b", false, 0), member("d", false, 1), ended}, "Sites that operators have paused: 2 of a, 1 of d.\n"},
 		{[]cluster.Member{member("a", false, 0), member("b", false, 0), ended}, ""},
 	} {
