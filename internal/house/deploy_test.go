@@ -20,7 +20,7 @@ import (
 )
 
 // secrets are the values of the chart that name secrets.
-var secrets = []string{"natsCredsSecret", "natsCASecret", "natsCertSecret", "s3Secret", "s3CASecret"}
+var secrets = []string{"tokenSecret", "windowCertSecret", "natsCredsSecret", "natsCASecret", "natsCertSecret", "s3Secret", "s3CASecret"}
 
 // TestDeploy holds that the files of deploy are YAML, and the chart after rendering. The variables that they set are
 // settings.
@@ -178,6 +178,28 @@ func TestDeploySecrets(t *testing.T) {
 		}
 		if len(used) != len(mounted) {
 			t.Errorf("%v: no variable names a file in one of %v", names, mounted)
+		}
+	}
+}
+
+// TestDeployWindow holds that the chart's Service has the window's port if and only if a node listens there, which
+// needs a token, and then either TLS or leave to do without.
+func TestDeployWindow(t *testing.T) {
+	for _, names := range [][]string{nil, {"windowCertSecret"}, {"tokenSecret"}, {"tokenSecret", "windowCertSecret"}} {
+		text := rendered(t, names...)
+		set := map[string]string{}
+		for _, v := range containerOf(t, text).Env {
+			set[v.Name] = v.Value
+		}
+		open := slices.Contains(names, "tokenSecret")
+		if has := bytes.Contains(text, []byte("name: window, port: 8350}")); has != open {
+			t.Errorf("%v: the Service has the window's port: %v, want %v", names, has, open)
+		}
+		if listens := set["FRESHET_LISTEN"] == ":8350" && set["FRESHET_TOKEN_FILE"] != ""; listens != open {
+			t.Errorf("%v: a node listens for other machines: %v, want %v", names, listens, open)
+		}
+		if encrypted, plain := set["FRESHET_TLS_CERT"] != "" && set["FRESHET_TLS_KEY"] != "", set["FRESHET_PLAIN_HTTP"] == "true"; open && encrypted == plain {
+			t.Errorf("%v: TLS %v, plain HTTP %v", names, encrypted, plain)
 		}
 	}
 }
