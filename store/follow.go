@@ -175,7 +175,9 @@ func (s *Store) readGroup(p weburl.Partition, g Group) (f followed, raw []groupe
 		return f, nil, nil
 	}
 	var all grouped
-	if err := cbor.Unmarshal(g.Data, &all); err != nil {
+	if err := format.DecodeKnown(g.Data, &all); errors.Is(err, format.ErrUnknown) {
+		return f, nil, fmt.Errorf("%w: follow partition %d: group with an unknown field: %s", ErrNewer, p, newerRemedy)
+	} else if err != nil {
 		return f, nil, fmt.Errorf("%w: follow partition %d: %w", ErrCorrupt, p, err)
 	}
 	f.first = all.First

@@ -142,7 +142,8 @@ func TestFollowRefuses(t *testing.T) {
 }
 
 // TestFollowNewer holds that a node of an older build does not follow a record that it would apply in another way than
-// the build that wrote it: one with an unknown field, or of an unknown kind. What came before, it follows.
+// the build that wrote it: one with an unknown field, of an unknown kind, or in a group with an unknown field. What
+// came before, it follows.
 func TestFollowNewer(t *testing.T) {
 	l := &memoryLog{}
 	owner := storetest.Open(t, logged(l))
@@ -170,10 +171,12 @@ func TestFollowNewer(t *testing.T) {
 			}
 			return append(record[:1:1], raw...)
 		},
-		"kind": func(record []byte) []byte { return append([]byte{250}, record[1:]...) },
+		"kind":           func(record []byte) []byte { return append([]byte{250}, record[1:]...) },
+		"field of group": nil,
 	} {
 		var all struct {
 			First   uint64 `cbor:"1,keyasint"`
+			New     bool   `cbor:"10000,keyasint,omitempty"`
 			Records []struct {
 				_       struct{} `cbor:",toarray"`
 				Record  []byte
@@ -184,13 +187,15 @@ func TestFollowNewer(t *testing.T) {
 		if err := cbor.Unmarshal(second.Data, &all); err != nil {
 			t.Fatal(err)
 		}
-		all.Records[0].Record = change(all.Records[0].Record)
+		if all.New = change == nil; !all.New {
+			all.Records[0].Record = change(all.Records[0].Record)
+		}
 		raw, err := cbor.Marshal(all)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = s.Follow(p, store.Group{Partition: p, Place: second.Place, Data: raw})
-		if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), "unknown "+what) || !strings.Contains(err.Error(), "upgrade this node") {
+		if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), "unknown "+strings.Fields(what)[0]) || !strings.Contains(err.Error(), "upgrade this node") {
 			t.Errorf("an unknown %s: %v", what, err)
 		}
 	}
