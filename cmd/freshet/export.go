@@ -229,8 +229,12 @@ func (e *exporter) writeTexts(uses []consent.Use) error {
 			Form: file.form, Path: file.name, Size: sizeIfHere(file.name), Pages: &texts.pages,
 			Disallowed: &texts.reserved, Textless: &texts.textless, Lost: texts.lost, Cursor: texts.next.String(),
 		}
-		words := fmt.Sprintf("%s: %s; left out: %s with a disallowed use, %s without text", file.name,
-			units.Plural(texts.pages, "page"), units.Plural(texts.reserved, "page"), units.Plural(texts.textless, "page"))
+		deleted := ""
+		if texts.since != "" {
+			fact.Deleted, deleted = &texts.ended, fmt.Sprintf(", %d deleted", texts.ended)
+		}
+		words := fmt.Sprintf("%s: %s%s; left out: %s with a disallowed use, %s without text", file.name,
+			units.Plural(texts.pages, "page"), deleted, units.Plural(texts.reserved, "page"), units.Plural(texts.textless, "page"))
 		if err := e.account.give(e.progress.progress, file.name, fact, words); err != nil {
 			return err
 		}
@@ -269,6 +273,7 @@ type exported struct {
 	Files int    `json:"files,omitempty"`
 	// Of texts: the pages that were written, and those that were left out.
 	Pages      *int64 `json:"pages,omitempty"`
+	Deleted    *int64 `json:"pages_deleted,omitempty"` // of changes since a cursor
 	Disallowed *int64 `json:"pages_disallowed,omitempty"`
 	Textless   *int64 `json:"pages_without_text,omitempty"`
 	Lost       int64  `json:"pages_lost,omitempty"`

@@ -30,10 +30,10 @@ type textExport struct {
 	names    []int32     // of each compared page, the page that names its group; -1: it is in none
 	ranks    []float64   // of each
 
-	pages, reserved, textless int64
-	lost                      int64 // pages whose captures are damaged or gone
-	first                     error // why the first of them cannot be read
-	next                      feed.Cursor
+	pages, ended, reserved, textless int64
+	lost                             int64 // pages whose captures are damaged or gone
+	first                            error // why the first of them cannot be read
+	next                             feed.Cursor
 }
 
 func newTextExport(s *store.Store, since string, uses []consent.Use) *textExport {
@@ -90,7 +90,8 @@ func (t *textExport) write(ctx context.Context, w io.Writer, file string, markdo
 	for {
 		entries, err := changes.Next(256)
 		if err != nil || len(entries) == 0 {
-			t.next, t.pages, t.reserved, t.textless = changes.Cursor(), documents.Pages, documents.Reserved, documents.Textless
+			t.next, t.pages, t.ended = changes.Cursor(), documents.Pages, documents.Ended
+			t.reserved, t.textless = documents.Reserved, documents.Textless
 			return err
 		}
 		for _, e := range entries {

@@ -156,6 +156,10 @@ func TestTextExport(t *testing.T) {
 	if got, want := paths(changes), []string{"/ends", "/plain", "/twin"}; !slices.Equal(got, want) {
 		t.Errorf("since then %q have changed, want %q", got, want)
 	}
+	_, told := freshet(t, 0, "export", data, "--text", file("again.jsonl"), "--since", cursor)
+	if want := "again.jsonl: 1 page, 1 deleted; left out: 1 page with a disallowed use"; !strings.Contains(told, want) {
+		t.Errorf("it says %q, want %q", told, want)
+	}
 	for url, line := range changes {
 		if line.Deleted {
 			delete(first, url)
