@@ -74,7 +74,7 @@ func checkDirectory(data string) error {
 	case near != "":
 		return fmt.Errorf("there is no data directory at %q (did you mean %s?)", data, near)
 	case err == nil && !info.IsDir():
-		return fmt.Errorf("%q is a file: want a data directory, as freshet crawl and freshet import make", data)
+		return fmt.Errorf("%q is a file: want a data directory, which freshet crawl makes, or freshet import from WARC files", data)
 	case strings.Contains(data, "://"):
 		return fmt.Errorf("%q is a URL: want a data directory, as freshet crawl makes of a URL", data)
 	case err == nil:
@@ -153,8 +153,8 @@ func atRest(ctx context.Context, data, instead string, open func() (*store.Store
 	return s, err
 }
 
-// lockDirectory keeps other processes out of a data directory. It returns store.ErrLocked if one uses it. A snapshot is
-// refused, and left as it is.
+// lockDirectory keeps other processes out of a data directory. It returns store.ErrLocked if one uses it. It refuses
+// a snapshot, and leaves it as it is.
 func lockDirectory(data string) (io.Closer, error) {
 	if err := store.RefuseSnapshot(vfs.Default, data); err != nil {
 		return nil, err

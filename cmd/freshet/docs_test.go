@@ -161,6 +161,9 @@ func TestExamples(t *testing.T) {
 			if err != nil || len(options.Seeds) == 0 {
 				t.Errorf("%d seeds, %v", len(options.Seeds), err)
 			}
+			if filepath.Base(filepath.Dir(config)) == "monitor" && options.Refresh == nil {
+				t.Error("it watches for changes, but visits no page again")
+			}
 		})
 	}
 }

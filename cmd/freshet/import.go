@@ -285,7 +285,7 @@ func withoutCaptures(start []byte) string {
 		"PAR1":             "is a Parquet file, which has no captures: " + remedy,
 		`{"`:               "is JSON lines, such as an export of texts, which have no captures: " + remedy,
 		"\x28\xb5\x2f\xfd": "is compressed with zstd: decompress it, or if it is an export of texts, " + remedy,
-		"PK\x03\x04":       "is a zip file: if it is a WACZ file, unzip it and import the WARC files in its folder archive",
+		"PK\x03\x04":       "is a zip file: if it is a WACZ file, unpack it with unzip -d OTHER, and import OTHER/archive/*.warc.gz",
 	} {
 		if bytes.HasPrefix(start, []byte(magic)) {
 			return why

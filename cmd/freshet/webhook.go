@@ -35,7 +35,7 @@ func (s *feedSettings) webhooks() (hooks []webhook.Hook, err error) {
 		return nil, nil
 	}
 	if s.secretFile == "" {
-		return nil, errors.New("--webhook needs --webhook-secret-file: it signs each message, so that the receiver can check the sender")
+		return nil, errors.New("--webhook needs --webhook-secret-file, a file with a secret such as openssl rand -hex 32 prints: it signs each message, so that the receiver can check the sender")
 	}
 	text, err := os.ReadFile(s.secretFile)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *feedSettings) webhooks() (hooks []webhook.Hook, err error) {
 	for i, u := range s.hooks.urls {
 		secret := strings.TrimSpace(secrets[i])
 		if len(secret) < 16 {
-			return nil, fmt.Errorf("--webhook-secret-file %s:%d: want a secret of at least 16 characters", s.secretFile, i+1)
+			return nil, fmt.Errorf("--webhook-secret-file %s:%d: want a secret of at least 16 characters, such as openssl rand -hex 32 prints", s.secretFile, i+1)
 		}
 		hooks = append(hooks, webhook.Hook{URL: u, Secret: []byte(secret)})
 	}

@@ -21,7 +21,7 @@ import (
 func fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fleet", Short: "Compute how many fetchers to run",
-		Long: "Fetchers bring pages to a queue, from which they are processed one by one. Too few leave the processing idle,\n" +
+		Long: "Compute how many fetchers to run.\n\nFetchers bring pages to a queue, from which they are processed one by one. Too few leave the processing idle,\n" +
 			"too many overflow the queue. The cost is gamma × the share of time in which the queue is empty, plus the\n" +
 			"pages lost a second because it is full.",
 		Example: "  freshet fleet static --arrival-rate 0.1 --service-rate 8 --queue 50 --gamma 10\n" +
@@ -131,8 +131,8 @@ func fleetStaticCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "static", Short: "Say how many fetchers to run, if all of them always run",
 		Long: "Prints the number of fetchers with the lowest long-run cost, and that cost: rho is the load, pages\n" +
-			"brought by pages processed; loss_rate is pages a second; large_queue_approximation is the number that the\n" +
-			"best one tends to as the queue grows. --plot draws the cost against the number.\n\n" +
+			"brought by pages processed; loss_rate is pages a second; large_queue_approximation is the best number\n" +
+			"for a very long queue. --plot draws the cost against the number.\n\n" +
 			"--service takes the shape of the distribution: exponential, deterministic, erlang:STAGES,\n" +
 			"hyperexponential:CV2 (squared coefficient of variation, balanced means), or a file of measured times in\n" +
 			"seconds, one a line, - for standard input. A file's mean is the service rate if --service-rate isn't given.",
