@@ -48,7 +48,7 @@ func DemandOf(p Problem, threshold float64) Demand {
 	return d
 }
 
-// ties returns how many crawls of a page from x on gain the same.
+// ties returns how many crawls of page i in a row, from crawl x on, have that gain.
 func ties(p Problem, i, x int, gain float64) int64 {
 	_, most := p.Bounds(i)
 	low, step := x, 1 // crawl low+1 gains it

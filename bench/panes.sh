@@ -1,5 +1,5 @@
 #!/bin/sh
-# How long the window's panes take on a data directory of so many sites with a thousand URLs each: for each pane the
+# How long the window's panes take on a data directory of SITES sites with a thousand URLs each: for each pane the
 # median and the slowest of ten answers by the clock, and the processor's time of an answer; and for the panes that cost
 # most, what one open window takes of a processor. With 10,000 sites it takes some ten minutes and 600 MB of disk,
 # nearly all to make it. A data directory that was made before can be given in its place.
@@ -11,7 +11,7 @@
 #
 #   bench/panes.sh crawl [ROUNDS [SECONDS [SITES]]]
 #
-# measures what open windows cost a crawl that runs: it imports a thousand URLs of each of so many sites on loopback,
+# measures what open windows cost a crawl that runs: it imports a thousand URLs of each of SITES sites on loopback,
 # 10,000 by default, crawls them, and in rounds of SECONDS (10 by default) has no window open, or three. It prints the
 # processor's time of the crawl for a thousand requests in each round, and what the median gains with windows. Each
 # round is judged beside those before and after it, because the cost grows with the directory. Then it prints the

@@ -177,7 +177,7 @@ func (r *result) time(used string, args []string) (said string, err error) {
 // other columns are from the round with the median pace.
 func (c *course) print(contenders [][]result) {
 	fmt.Printf("%d pages, %d hosts, %d of %d links to other hosts; requests to an idle server by wrk: %s/s\n\n", len(c.web.body), len(c.web.hosts), c.web.foreign, pageLinks, c.ceiling())
-	fmt.Println("| crawler | rounds | pages/s: least | median | greatest | Freshet's pace | pages/s until the last request | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | oftener | not | other requests | connections | exit |")
+	fmt.Println("| crawler | rounds | pages/s: least | median | greatest | Freshet's pace | pages/s until the last request | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | more often | not | other requests | connections | exit |")
 	fmt.Println("| --- |" + strings.Repeat(" ---: |", 16))
 	var first result
 	for i, rounds := range contenders {

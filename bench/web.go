@@ -105,7 +105,7 @@ func (w *web) seeds() []string {
 
 // A tally is how often the pages of a web were requested since the last tally.
 type tally struct {
-	once, more    int       // pages requested exactly once, and oftener
+	once, more    int       // pages requested exactly once, and more often
 	other, opened uint64    // requests for anything else; connections
 	last          time.Time // of the requests for pages
 }

@@ -21,7 +21,7 @@ var likelihoods = func() (all [256]float32) {
 }()
 
 // Pack rounds the evidence. It rounds each likelihood up or down at random, with the nearer value more likely. So
-// many visits that each tell less than a step count correctly together. It draws from the seed. O(Rates).
+// visits that each tell less than a step add up correctly. It draws from the seed. O(Rates).
 func (e *Evidence) Pack(seed uint64) (p Packed) {
 	top := math.Log2(float64(slices.Max(e[:])))
 	for k, likelihood := range e {

@@ -238,7 +238,7 @@ type Process struct {
 	Alone bool       // not to be processed at the same time as another page with Alone
 	Audit bool       // it was requested without the validators of its copy
 	Store ContentTypes
-	// Robots is the record of a robots.txt, of which only the captures are missing. It is nil for a page.
+	// Robots is the record of a robots.txt without its captures. It is nil for a page.
 	Robots *store.Robots
 }
 

@@ -278,9 +278,9 @@ func (s *Shard) proposeAside(r store.Record, then func()) {
 	}})
 }
 
-// noteSent returns records with the last record of which all links have been accepted. They are stored before the links
-// of a record count as decided, so no link that was not accepted is forgotten. noteSent notes no record behind the last
-// decided one: links that were to be decided here may be for the next owner to send.
+// noteSent returns records that name the last record with all links accepted. They are stored before the links of a
+// record count as decided, so no link is forgotten before it was accepted. They name no record behind the last decided
+// one: the next owner may have to send links that were to be decided here.
 func (s *Shard) noteSent() (records []store.Record) {
 	for p := range s.owned() {
 		box := s.exchange.out[p]

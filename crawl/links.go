@@ -183,8 +183,8 @@ func (s *Shard) admit(l *offered) []weburl.Link {
 	return s.finder.Admit(l.links, l.cash)
 }
 
-// fewLinks returns the first links that take at most so many bytes while they wait, but at least one. A page with more
-// links is offered in parts; a crash between the parts may pay the cash of the first ones twice.
+// fewLinks returns the first links that take at most that many bytes while they wait, but at least one. A page with
+// more links is offered in parts; a crash between the parts may pay the cash of the first ones twice.
 func fewLinks(links []weburl.Link, bytes int64) []weburl.Link {
 	for i := range links {
 		if bytes -= int64(seen.Bytes(links[i : i+1])); bytes < 0 {

@@ -198,7 +198,7 @@ func (s *Shard) keepsConnections(delay time.Duration) bool {
 	return s.settings.PerConnection > 1 || delay < s.of(serversWait)
 }
 
-// auditEvery is the number of visits to pages with validators of which one omits them.
+// auditEvery is the number of visits to pages with validators for each audit, a visit that omits the validators.
 const auditEvery = 16
 
 // audits reports whether a page is requested without the validators of its copy: because the site's validators were

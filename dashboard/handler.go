@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// ErrNotFound is what a Reader returns if there is no such page, version or crawl.
+// ErrNotFound says that there is no such page, version or crawl. A Reader returns it.
 var ErrNotFound = errors.New("not found")
 
 // Page is a row of the page table, as `freshet pages --json` prints it. Times are RFC 3339, absent for

@@ -286,7 +286,7 @@ func mementoLink(from string, u weburl.URL, v Version, rel string) string {
 	return fmt.Sprintf(`<%s%s>; rel="%s"; datetime="%s"`, from, address{at: v.At, url: u}, rel, v.At.UTC().Format(http.TimeFormat))
 }
 
-// relation returns the relation of the version at i of n.
+// relation returns the link relation of version i of n, from 0.
 func relation(i, n int) string {
 	rel := "memento"
 	if i == n-1 {

@@ -71,7 +71,7 @@ type verdict struct {
 	Does string // the words of the link
 }
 
-// troubled is a verdict with a link to what helps against failures.
+// troubled returns a verdict with a link to the pane that says what helps against failures.
 func troubled(kind, text string) verdict {
 	return verdict{Kind: kind, Text: text, Link: "/trouble", Does: "See what helps"}
 }

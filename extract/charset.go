@@ -64,7 +64,7 @@ func readsAsUTF8(body []byte) bool {
 }
 
 // UTF8 returns a document as UTF-8. It finds the character set as Extract does. A document that it converts is cut to
-// so many bytes; another one shares its memory with the result.
+// most bytes; another one shares its memory with the result.
 func UTF8(contentType string, document []byte, most int64) []byte {
 	opt := Options{MaxDocument: most}.orDefault()
 	text, _ := decode(contentType, document, &opt)

@@ -225,8 +225,8 @@ func TestControllerCost(t *testing.T) {
 }
 
 // TestControllerStalls holds the cost of a crawl whose processing stalls now and then, as a disk makes it: the model's
-// service has no such runs, so the queue that it takes for long enough is empty oftener than the model says. Auto has
-// to be no more expensive than the best fixed number but for a quarter.
+// service has no such runs, so the queue that it takes for long enough is empty more often than the model says. Auto
+// has to be no more expensive than the best fixed number but for a quarter.
 func TestControllerStalls(t *testing.T) {
 	const gamma = 17000
 	cost := func(rule Rule) (float64, Reading) {

@@ -26,7 +26,7 @@ func Exponential() Service { return Service{} }
 // Deterministic returns the distribution of a fixed service time.
 func Deterministic() Service { return Service{[]branch{{1, 1, math.Inf(1)}}} }
 
-// Erlang returns the distribution of a sum of so many exponential stages, with squared coefficient of variation
+// Erlang returns the distribution of a sum of that many exponential stages, with squared coefficient of variation
 // 1/stages. It returns an error unless stages is 1 or more.
 func Erlang(stages int) (Service, error) {
 	if stages < 1 {

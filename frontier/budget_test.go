@@ -7,7 +7,7 @@ import (
 	"freshet/weburl"
 )
 
-// requests is a budget of so many requests. If none is left, Take says to try again in a minute.
+// requests is a budget of that many requests. If none is left, Take says to try again in a minute.
 type requests int
 
 func (r *requests) Take(now time.Time) (time.Time, bool) {

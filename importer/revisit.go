@@ -22,7 +22,7 @@ import (
 const (
 	mostLate    = 64 << 20 // bytes of the answers that wait
 	lateBytes   = 2 << 10  // of one, beside its body and its header …
-	lateHeaders = 4        // which takes so many times its size
+	lateHeaders = 4        // which takes that many times its size
 	mostMissing = 3        // names of originals in Missing
 
 	noOriginal = "revisit of a capture that is neither stored nor in these files"

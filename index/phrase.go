@@ -13,9 +13,10 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 )
 
-// phrase is a query for the pages that have words one after the other in a field. Bleve's own reads where all the words
-// stand in every page that has them, and scores each: of common words, nearly all pages. This one finds the next page
-// with the phrase by itself, the rarest words first, and has Bleve score that page alone. It ends with its context.
+// phrase is a query for the pages that have words one after the other in a field. Bleve's own query reads the positions
+// of the words in every page that has them all, and scores each of these pages. For common words that is nearly every
+// page. This one finds the next page with the phrase by itself, the rarest words first, and has Bleve score that page
+// alone. It ends with its context.
 type phrase struct{ *query.MatchPhraseQuery }
 
 // Searcher implements query.Query.

@@ -43,7 +43,7 @@ func join(t *testing.T, s *server.Server, o Options, name string) *member {
 	return joinWith(t, s, o, name, 0)
 }
 
-// joinWith starts a node of a cluster of so many copies of each partition.
+// joinWith starts a node of a cluster with that many copies of each partition.
 func joinWith(t *testing.T, s *server.Server, o Options, name string, copies int) *member {
 	t.Helper()
 	m := &member{t: t, ran: make(chan error, 1)}

@@ -162,7 +162,7 @@ func (l *loop) end() {
 }
 
 // step reports events to the shard and starts the work that it decides. After a fault it only waits for work under way,
-// of which nothing is stored.
+// and stores nothing.
 func (l *loop) step() {
 	events := l.read(l.mail.take())
 	if l.broken() {

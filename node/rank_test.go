@@ -126,7 +126,7 @@ func placesOnce(b *testing.B, o Options) {
 	}
 }
 
-// fillStore makes a directory with so many pages that wait, on a site for every hundred, and a tenth as many stored.
+// fillStore makes a directory with that many pages that wait, on a site for every hundred, and a tenth as many stored.
 func fillStore(b *testing.B, dir string, waiting int) {
 	b.Helper()
 	s, err := store.Open(dir, store.Options{Crawl: "main", Partitions: 16})

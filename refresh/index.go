@@ -155,9 +155,9 @@ func (x *Index) Pick(now float64) (id ID, wake float64, ok bool) {
 	return 0, math.Inf(1), false
 }
 
-// look returns a page to visit for what it reveals about its group, if that is worth more than bar, the value of the
-// best page for itself. Pages that changed together are visited together and become due together. Without looks, the
-// group would go unobserved in between.
+// look returns a page to visit because the visit tells about its group. It returns none if that is not worth more than
+// bar, the value of the best page for itself. Pages that changed together are visited together and become due together.
+// Without looks, the group would go unobserved in between.
 func (x *Index) look(now, bar float64) (ID, bool) {
 	for {
 		at, value, ok := x.looks.best()
@@ -229,7 +229,7 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 }
 
 // mean returns the mean over the rates of a page of a group of what a visit saves, in seconds. inverse has the inverse
-// of each hazard. The page has lived so long since the last visit, with so many shared changes expected. O(Rates).
+// of each hazard. The page has lived so long since the last visit, with that many shared changes expected. O(Rates).
 func (x *Index) mean(g *group, evidence *change.Packed, inverse *[change.Rates]float64, lived, shared float64) float64 {
 	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
 	sum, mass := 0.0, 0.0

@@ -390,8 +390,7 @@ func (s *site) renewable() bool {
 	return s.seen-s.learnt >= max(1, s.learnt/4, len(s.pages)/64)
 }
 
-// revalue calls f for pages of a site whose beliefs have changed: all, or those of groups whose shared changes have
-// changed.
+// revalue calls f for the pages of a site with changed beliefs: for all, or for those of groups with news.
 func (l *learner) revalue(s *site, groups []*group, all bool, p *pieces, f func(ID)) {
 	news := all
 	for _, g := range groups {

@@ -14,7 +14,7 @@ import (
 	"freshet/schedule"
 )
 
-// exact returns the most tasks that can be placed and the least cost of placing so many, by dynamic
+// exact returns the most tasks that can be placed and the least cost of placing that many, by dynamic
 // programming over the sets of slots.
 func exact(tasks []schedule.Task, slots []schedule.Slot, allowed []func(schedule.Slot) bool) (placed int, cost float64) {
 	best := make([]float64, 1<<len(slots)) // by slots used, after the tasks so far

@@ -26,9 +26,9 @@ func NewJudge(w *Web) *Judge {
 	return &Judge{web: w, crawler: map[weburl.URL]time.Time{}, uniform: map[weburl.URL]time.Time{}, rule: refresh.NewUniform()}
 }
 
-// Visited records a visit by the crawler. copied means that the visit got a copy of the page as it was at that time,
-// kept that the crawler still has a copy after the visit. URLs that are not pages of the web, such as pictures, are
-// ignored.
+// Visited records a visit by the crawler. copied means that the visit got a copy of the page as it was at that time;
+// kept means that the crawler still has a copy after the visit. URLs that are not pages of the web, such as pictures,
+// are ignored.
 func (j *Judge) Visited(u weburl.URL, at time.Time, copied, kept bool) {
 	if _, ok := j.web.Process(u); !ok {
 		return

@@ -39,7 +39,7 @@ func (in Inside) Unnamed() (intakes uint64, err error) {
 	return intakes, ignoreMissing(err)
 }
 
-// Reclaimed declares that the captures left by so many intakes are deleted. Those of later intakes are not.
+// Reclaimed declares that the captures left by that many intakes are deleted. Those of later intakes are not.
 func (in Inside) Reclaimed(intakes uint64) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()

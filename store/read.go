@@ -70,7 +70,8 @@ type PageVisits struct {
 	Kept []Visit
 }
 
-// VisitsFrom is PagesFrom with the visits of each page. It costs far less than Visits for each of many pages.
+// VisitsFrom is PagesFrom with the visits of each page. For many pages it costs far less than a call of Visits for
+// each.
 func (s *Store) VisitsFrom(p weburl.Partition, fp weburl.Fingerprint) iter.Seq2[PageVisits, error] {
 	type visitOf struct {
 		page  weburl.Fingerprint

@@ -36,7 +36,7 @@ func (r *reusing) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 // Unwrap implements vfs.FS.
 func (r *reusing) Unwrap() vfs.FS { return r.FS }
 
-// Scrub removes the bytes of what was taken down in some partitions, of any crawl, from the database's files. It
+// Scrub removes the bytes of take-downs in some partitions, of all crawls, from the database's files. It
 // replaces the tables and every log file that is kept for reuse, and the old files are gone when it returns. It
 // waits for readers of the old state.
 func (in Inside) Scrub(ctx context.Context, places []weburl.Partition) error {

@@ -76,8 +76,8 @@ type totalsRow struct {
 	dirty bool
 }
 
-// Bounds of what is kept between commits: maxCached of decoded site rows, maxSpare of spare page rows. A page row
-// takes 0.5 KB, and a drain of the seen test needs thousands.
+// Between commits at most maxCached decoded site rows and maxSpare spare page rows are kept. A page row takes 0.5 KB,
+// and a drain of the seen test needs thousands.
 const (
 	maxCached = 1 << 13
 	maxSpare  = 1 << 12

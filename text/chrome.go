@@ -72,7 +72,7 @@ func hasChromeName(n *html.Node) bool {
 }
 
 const (
-	// mostNamed bounds what a name is believed for: an element with more than one part in so many of the text of its
+	// mostNamed bounds what a name is believed for: an element with more than a third of the text of its
 	// page is more than its name says, such as "with-sidebar" or a form around all.
 	mostNamed = 3
 

@@ -10,8 +10,8 @@ import (
 // widestCell is how many columns a cell may have, as in browsers.
 const widestCell = 1000
 
-// boundTables makes tables with more than so many cells elements without a meaning: as Markdown each cell takes space,
-// and a few bytes of HTML can ask for any number.
+// boundTables turns tables with more cells than most into elements without a meaning: as Markdown each cell takes
+// space, and a few bytes of HTML can ask for any number.
 func boundTables(tree *html.Node, most int) {
 	for n := range tree.Descendants() {
 		if n.DataAtom == atom.Table && cells(n, most) > most {

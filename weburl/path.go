@@ -102,8 +102,8 @@ const (
 )
 
 // clean has, for every byte, the parts in which it need not be encoded: for path and query what the standard leaves
-// unencoded, for a host what needs no mapping. The dots of a host and what divides one part from the next are seen to
-// by the code.
+// unencoded, for a host what needs no mapping. The code handles the dots of a host and the characters
+// between parts.
 var clean = [256]uint8{
 	'0': inAll, '1': inAll, '2': inAll, '3': inAll, '4': inAll,
 	'5': inAll, '6': inAll, '7': inAll, '8': inAll, '9': inAll,

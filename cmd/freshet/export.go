@@ -315,8 +315,8 @@ func writeCDXJ(w io.Writer, fsys vfs.FS, files []string, served func(target stri
 }
 
 // servedOf returns a function that reports whether captures of a target may be exported. Those of withdrawn pages may
-// not, unless all is set. What was taken down may never, but its bytes are there until the purge is finished. servedOf
-// returns nil if all captures may be exported.
+// not, unless all is set. What was taken down may never be exported, though its bytes stay until the purge ends.
+// servedOf returns nil if all captures may be exported.
 func servedOf(s *store.Store, all bool) (func(target string) (bool, error), error) {
 	total, err1 := s.Total()
 	purging, err2 := retain.Unfinished(s)

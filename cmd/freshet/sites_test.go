@@ -15,7 +15,7 @@ import (
 	"freshet/weburl"
 )
 
-// manySites returns a reader of a directory with so many sites. A site has one page more than its last digit says.
+// manySites returns a reader of a directory with that many sites. A site has one page more than its last digit says.
 func manySites(t *testing.T, sites int) reader {
 	t.Helper()
 	list, data := filepath.Join(t.TempDir(), "urls"), filepath.Join(t.TempDir(), "data")

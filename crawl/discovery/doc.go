@@ -7,7 +7,7 @@
 //  2. Finder.Admit drops links outside the Bounds and counts them by reason.
 //  3. The caller offers the others to the seen test, which later decides which are new.
 //  4. Finder.Settle turns the verdicts into records: new pages that the guards admit, what further links add to known
-//     pages, refusals, and the last record of which all links are decided.
+//     pages, refusals, and the last record with all links decided.
 //
 // A link that Admit drops does not become known to the seen test. So its page may still be found on a shorter path, or
 // under a wider scope. A link that a guard refuses in Settle is known.

@@ -13,9 +13,9 @@ import (
 	"freshet/weburl"
 )
 
-// The consumers whose marks keep records from being deleted. The mark of linksConsumer is the last record whose links
-// are decided: their pages have rows. The mark of seenConsumer is the last record that the seen set has kept; it may be
-// earlier than the set's, never later.
+// These consumers have marks that keep later records from being deleted. linksConsumer marks the last record with
+// decided links: the pages of these links have rows. seenConsumer marks the last record that the seen set has kept. The
+// set's own mark may be later, never earlier.
 const (
 	linksConsumer = "links"
 	seenConsumer  = "seen"
@@ -57,7 +57,7 @@ type refusalKey struct {
 	reason frontier.Reason
 }
 
-// New returns a Finder for a crawl with so many partitions.
+// New returns a Finder for a crawl with that number of partitions.
 func New(rows Rows, partitions int, ordering frontier.Ordering, ranked Ranked, bounds Bounds) *Finder {
 	_, byCash := ordering.(frontier.Payer)
 	return &Finder{rows: rows, ordering: ordering, byCash: byCash, ranked: ranked, bounds: bounds,
@@ -100,7 +100,7 @@ func (f *Finder) admit(links []weburl.Link, cash float64, refuse func(weburl.Lin
 	return f.admitted
 }
 
-// Full reports that so many refusals are counted that a Settle is due.
+// Full reports whether the counted refusals make a Settle due.
 func (f *Finder) Full() bool { return len(f.refused) >= maxRefusals }
 
 // Seed returns the link by which the seen test learns of a seed. If the page is known and no seed, known is a record

@@ -53,7 +53,7 @@ type Rows interface {
 type Scope interface {
 	// Admits reports whether the target of a link belongs to the crawl.
 	Admits(link weburl.Link) (reason frontier.Reason, ok bool, err error)
-	// Limits reports whether the limits admit a link to a new page of a site with so many pages.
+	// Limits reports whether the limits admit a link to a new page of a site with that many pages.
 	Limits(link weburl.Link, pages int, now time.Time) (reason frontier.Reason, ok bool)
 	// Keeps reports whether a known page is still inside the bounds.
 	Keeps(page store.Page) (reason frontier.Reason, ok bool, err error)

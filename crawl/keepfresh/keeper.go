@@ -53,7 +53,8 @@ type Keeper struct {
 	slot   time.Time // of the last pick that counted
 }
 
-// page is a page that is kept fresh. With the number n of its site it is 4(n+1) plus its state. 0 means no page.
+// page is the site and the state of a page that is kept fresh: 4(n+1) plus the state, where n is the number of the
+// site. 0 means no page.
 type page uint32
 
 func pageOf(s *site, is state) page { return page(s.number+1)<<2 | page(is) }

@@ -166,8 +166,8 @@ func (b *Book) Leads(site weburl.Site) (at weburl.URL, ok bool) {
 	return w.at, !w.at.IsZero()
 }
 
-// Deadline returns until when the pages of a site wait for its tdmrep.json, if that is requested next and lies on a
-// host that may not be requested now. ok is false if it is not: pages wait for a robots.txt forever.
+// Deadline returns the time until which the pages of a site wait for its tdmrep.json. ok is false unless that file is
+// next, on a host that may not be requested now. Pages that wait for a robots.txt have no deadline.
 func (b *Book) Deadline(site weburl.Site) (at time.Time, ok bool) {
 	w, _ := b.ways.get(site)
 	return w.since.Add(again), w.tdmrep

@@ -38,7 +38,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// even is a part of so many pages. Each page asks for 1/threshold visits.
+// even is a part of that many pages. Each page asks for 1/threshold visits.
 func even(pages int64, threshold float64) allocate.Demand {
 	most := 1e6 * float64(pages)
 	return allocate.Demand{Above: int64(math.Min(most, float64(pages)/math.Max(threshold, 1e-12))), Next: math.Min(threshold, 1)}

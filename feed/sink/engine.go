@@ -202,7 +202,7 @@ func outcomes(documents []Document, answer []byte) (refusals []Refusal, err erro
 			case code/100 == 2, code == http.StatusConflict, what == "delete" && code == http.StatusNotFound && outcome.Error == nil:
 			case code == http.StatusBadRequest || code == http.StatusRequestEntityTooLarge:
 				refusals = append(refusals, Refusal{documents[i], fmt.Sprintf("answered %d: %.500s", code, outcome.Error)})
-			default: // busy, full, locked, without the index or the right to write it: that may pass
+			default: // it is busy, full or locked, lacks the index, or refuses writes: that may pass
 				err = errors.Join(err, fmt.Errorf("sink: %s: answered %d: %.500s", documents[i].URL, code, outcome.Error))
 			}
 		}

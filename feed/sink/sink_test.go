@@ -141,7 +141,7 @@ func follow(t *testing.T, p place) {
 		go func() { ended <- s.Run(ctx) }()
 		some := min(left, 1+random.IntN(most))
 		left -= some
-		hurting := random.IntN(2 * some) // after that change, if there are so many
+		hurting := random.IntN(2 * some) // after that change, if there are that many
 		for i := range some {
 			at := crawled.URL(random.IntN(2), 1+random.IntN(pages-1))
 			text := fmt.Sprintf("text of round %d, %d", round, random.IntN(1000))

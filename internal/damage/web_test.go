@@ -111,7 +111,7 @@ type row struct {
 	visits, versions uint32
 }
 
-// session opens the crawl, lets it store so many pages, gives an order, and closes it.
+// session opens the crawl, lets it store that many pages, gives an order, and closes it.
 func session(t *testing.T, o node.Options, most int64, order func(e *node.Node) error) {
 	t.Helper()
 	o.MaxPages = most

@@ -119,7 +119,7 @@ func serveFrame(t *testing.T) (origin string) {
 	return server.URL
 }
 
-// drawPages returns so many HTML pages that are stored, as many of each site.
+// drawPages returns that many HTML pages that are stored, as many of each site.
 func drawPages(table map[string]page, of []sites.Site, n int) (drawn []string) {
 	random := rand.New(rand.NewPCG(*seed, 0))
 	for i, site := range of {

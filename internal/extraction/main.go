@@ -141,7 +141,7 @@ func load(file string, into any) error {
 	return nil
 }
 
-// read reads the main text of each page in the range of sizes alone, so many times, and prints the cost.
+// read reads the main text of each page in the range of sizes alone, that many times, and prints the cost.
 func read(folder string, all []*page, least, most, times int) (pages []*page, err error) {
 	e := text.NewExtractor(text.Limits{})
 	defer e.Close()

@@ -41,7 +41,7 @@ func (l *live) request(ctx context.Context, subscription string) (net.Conn, erro
 	return conn, err
 }
 
-// repeat connects with a subscription, takes so many bytes, waits, and does it again.
+// repeat connects with a subscription, takes that many bytes, waits, and does it again.
 func repeat(subscription string, bytes int, wait time.Duration) mischief {
 	return func(ctx context.Context, l *live) {
 		for ctx.Err() == nil {

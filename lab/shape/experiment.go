@@ -40,7 +40,7 @@ func Experiment() lab.Experiment {
 func names() string { return strings.Join(append(graph.Names(), "stateless"), ", ") }
 
 func (p *parameters) run(ctx context.Context, out *lab.Result) error {
-	tails := lab.Plot{Title: "Share of the pages that at least so many pages link to",
+	tails := lab.Plot{Title: "Share of the pages that at least that many pages link to",
 		X: lab.Axis{Label: "pages that link to it", Log: true}, Y: lab.Axis{Label: "share of the pages", Log: true}}
 	for i, name := range p.webs {
 		out.Progress(name, i, len(p.webs))

@@ -88,8 +88,8 @@ func (c *Cluster) lacks(ctx context.Context, p weburl.Partition, err error) {
 	}
 }
 
-// ofPartition reports whether an error concerns one partition: its log begins later, what the node has or reads of it
-// is damaged, or a newer build wrote it.
+// ofPartition reports whether an error concerns one partition: its log begins later, its rows or its log are damaged,
+// or a newer build wrote it.
 func ofPartition(err error) bool {
 	return errors.Is(err, log.ErrTruncated) || errors.Is(err, log.ErrBroken) ||
 		errors.Is(err, store.ErrNewer) || store.IsDamage(err)

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// background is the state of the set's own goroutine, which makes runs of full tables and merges runs. mu guards what
-// the other goroutine sees of it, commits the manifest. If both are locked, commits is first.
+// background is the state of the set's own goroutine. It writes each full table as a run, and merges runs. mu guards
+// the part that the other goroutine sees; commits guards the manifest. To lock both, lock commits first.
 type background struct {
 	mu      sync.RWMutex
 	changed sync.Cond // of frozen, fault and working; its lock is mu

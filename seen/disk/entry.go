@@ -41,7 +41,7 @@ const (
 // order sorts entries whose partitions are numbered below 2^partitionBits.
 type order struct{ partitionBits int }
 
-// orderOf returns the order of entries of so many partitions.
+// orderOf returns the order of entries of that many partitions.
 func orderOf(partitions int) order { return order{bits.Len(uint(partitions - 1))} }
 
 // leading returns the leading bits of the order: the partition, then the fingerprint as far as it fits.

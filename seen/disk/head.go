@@ -40,7 +40,7 @@ type head struct {
 	bucketBits int
 	buckets    []uint64
 	bytes      []byte
-	samples    []uint32 // of every 64th bucket, the bit of buckets where it begins
+	samples    []uint32 // for every 64th bucket, the number of its first bit in buckets
 }
 
 const sampled = 64 // buckets a sample

@@ -109,7 +109,7 @@ func (m *merge) next() (pieces int) {
 	return pieces
 }
 
-// step writes the entries of the next segment, which is of so many pieces, or of more if these turn out to be empty.
+// step writes the entries of the next segment, which has that many pieces, or more if these turn out to be empty.
 // It calls stopped now and then, and returns errStopped when that is true.
 func (m *merge) step(w *segmentWriter, pieces int, stopped func() bool) error {
 	for ; len(m.pieces) > 0 && (pieces > 0 || w.segment.n == 0); pieces, m.pieces = pieces-1, m.pieces[1:] {

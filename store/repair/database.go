@@ -15,10 +15,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// gather reads what can be read of the damaged database in the folder from, and makes a sound one of it in the new
-// folder to. It reads every table and log that it finds, whatever the database's own list of files says. Of two
-// entries of a key it takes the later one. say is called for each file of which something is lost.
-// Memory is that of the largest table; disk space twice that of the rows.
+// gather makes a sound database in the new folder to, from all that it can read of the damaged one in the folder from.
+// It reads every table and log that it finds, whatever the database's own list of files says. If a key has two entries,
+// it takes the later one. It calls say for each file that has lost something. It needs as much memory as the largest
+// table, and twice as much disk space as the rows.
 func gather(ctx context.Context, fsys vfs.FS, from, to string, say func(file, what string)) error {
 	sorted := to + ".sorted"
 	if err := errors.Join(fsys.RemoveAll(sorted), fsys.RemoveAll(to)); err != nil {

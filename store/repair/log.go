@@ -10,11 +10,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// logBlock is what a log of the database is divided into: after a damaged record the reading goes on at the next one.
+// logBlock is the size of the blocks of a database's log. After a damaged record, logged goes on at the next block.
 const logBlock = 32 << 10
 
-// logged calls fn for what can be read of a log file, and returns how many times something that could not be
-// read lay before it. A log that ends in the middle of a record, as after a crash, counts as whole: what follows may be
+// logged calls fn for all readable entries of a log file. It returns how many unreadable places lay before a readable
+// record. A log that ends in the middle of a record, as after a crash, counts as whole: what follows may be
 // left of the log that the file was before.
 func logged(fsys vfs.FS, path string, number uint64, fn func(entry) error) (lost int64, err error) {
 	raw, err := readAll(fsys, path)

@@ -109,7 +109,7 @@ func (r *repair) dropVersions(fp weburl.Fingerprint, first, last uint32) error {
 	return nil
 }
 
-// fillVisits puts visits of which nothing is known in place of those that are lost.
+// fillVisits stores a failed visit for each lost one. Its reason says that it was lost.
 func (r *repair) fillVisits(fp weburl.Fingerprint, first, last uint32) error {
 	for n := first; n <= last; n++ {
 		r.say(fp.String(), "visit %d is lost: it counts as one that told nothing", n)

@@ -49,7 +49,7 @@ func (r *repair) queues(pages map[weburl.Fingerprint]*store.Page) error {
 }
 
 // changes makes the change log agree with the rows. A row that was rebuilt gets back its entry, and the state that the
-// entry tells of. An entry that is lost is made again of the row.
+// entry names. A lost entry is made again from the row.
 func (r *repair) changes(pages map[weburl.Fingerprint]*store.Page) error {
 	there := map[weburl.Fingerprint]bool{}
 	from, to := r.Keys.KindSpan(r.p, format.KeyChange)

@@ -21,9 +21,9 @@ const repairFolder = format.TempDir + "/db"
 // tableKind ends the name of a table.
 const tableKind = ".sst"
 
-// Directory makes of a data directory that may be damaged one that the store opens with Options.Repairing: it replaces
-// a database that cannot be read throughout by what can be read of it, sets the damaged one aside, and writes
-// freshet.json again where that is lost. It calls report for what it did, and reports whether rows may be lost.
+// Directory repairs a data directory so far that the store opens it with Options.Repairing. If it cannot read the whole
+// database, it sets it aside and makes a new one from what it can read. It writes freshet.json again if that is lost.
+// It calls report for what it did, and reports whether rows may be lost.
 // A crash at any moment leaves a directory that the next call repairs.
 func Directory(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) (lost bool, err error) {
 	if err := format.RefuseSnapshot(fsys, dir); err != nil {
@@ -66,7 +66,7 @@ func resume(fsys vfs.FS, dir string) (bool, error) {
 	return true, errors.Join(fsys.Rename(whole, db), format.SyncDir(fsys, dir))
 }
 
-// replace puts what can be read of the database in its place.
+// replace makes a new database from what it can read of the damaged one, and puts it in its place.
 func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) error {
 	db, part, whole := fsys.PathJoin(dir, format.DatabaseDir), fsys.PathJoin(dir, repairFolder), fsys.PathJoin(dir, format.MendedDir)
 	if err := store.Room(fsys, dir, 2*store.SizeOf(fsys, db)); err != nil { // sorted, and written

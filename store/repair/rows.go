@@ -70,8 +70,8 @@ func Repair(ctx context.Context, s *store.Store, lost bool, report func(store.Pr
 	return errors.Join(r.returned(), in.NoteHeights())
 }
 
-// returned has the next end of all purges take off the disk what was taken down and is there again: an older copy of a
-// file of captures brings it back.
+// returned begins all take-downs again if a WARC file holds captures that were taken down, as an older copy of a file
+// may. The next FinishPurges then deletes them.
 func (r *repair) returned() error {
 	down, err := r.TakenDown()
 	if err != nil {

@@ -31,7 +31,7 @@ type entry struct {
 	deleted    bool
 }
 
-// table calls fn for what can be read of a table file, and returns how many bytes of blocks could not be.
+// table calls fn for all readable entries of a table file. It returns how many bytes of blocks it could not read.
 func table(fsys vfs.FS, path string, fn func(entry) error) (lost int64, err error) {
 	raw, err := readAll(fsys, path)
 	if err != nil {

@@ -62,7 +62,7 @@ const (
 )
 
 // Sweep deletes what keep does not keep as of now. Then, if keep limits versions, age or bytes, it reclaims space:
-// it rewrites WARC files of which less than half is in use. While there are more bytes than keep.Bytes it rewrites
+// it rewrites WARC files that are less than half in use. While there are more bytes than keep.Bytes it rewrites
 // others too, those with the least in use first. It also does what FinishPurges does. It may be called while a
 // crawl runs. If ctx ends, it stops at the next step. After an error or a crash nothing is lost, and the next call
 // does the rest.
@@ -96,7 +96,7 @@ func Sweep(ctx context.Context, s *store.Store, keep Keep, now time.Time) (done 
 	return done, d.reclaim(ctx, keep.Bytes, &done)
 }
 
-// Reclaim rewrites WARC files of which less than half is in use, as Sweep does, if an intake may have left captures
+// Reclaim rewrites WARC files that are less than half in use, as Sweep does, if an intake may have left captures
 // that no row names. It may be called while a crawl runs; it then ends the WARC file that is being written.
 func Reclaim(ctx context.Context, s *store.Store) error {
 	d := directory{s.Inside()}

@@ -27,8 +27,8 @@ const mendSuffix = ".mend"
 // name. After a crash during Recover the next call completes it. No Writer may be open in dir. An error of the file
 // system ends it; what was done by then is returned too.
 //
-// durable is what a Writer last told of itself, or zero. So many bytes of that file are kept unread, and
-// only what follows is looked at; of other open files everything is, at most MaxBytes and one capture.
+// durable is the last Extent that a Writer returned, or zero. Recover keeps that part of its file unread, and reads
+// only the rest. It reads other open files from their beginning; each has at most MaxBytes and one capture.
 func Recover(fs vfs.FS, dir string, durable Extent) ([]Recovered, error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -76,8 +76,8 @@ func recoverFile(fs vfs.FS, dir, name string, known int64) (Recovered, error) {
 	return Recovered{File: name, Bytes: keep, Cut: size - keep}, syncDir(fs, dir)
 }
 
-// scan returns the size of a file, and after how many bytes its last whole capture ends, of which the first
-// known need not be read. A file that holds no capture has 0.
+// scan returns the size of a file, and after how many bytes its last whole capture ends: 0 if it has none. It does not
+// read the first known bytes.
 func scan(fs vfs.FS, path string, known int64) (keep, size int64, err error) {
 	f, err := fs.Open(path, vfs.SequentialReadsOption)
 	if err != nil {

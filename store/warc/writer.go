@@ -134,7 +134,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// Extent is the beginning of a file: its first so many bytes.
+// Extent is the beginning of a file.
 type Extent struct {
 	File  string // without the suffix of an open file
 	Bytes int64
@@ -281,7 +281,7 @@ func (w *Writer) salvage() {
 	w.file = nil
 }
 
-// truncater is what the files of a real file system can do and vfs.File does not ask for.
+// truncater is the method of real files that vfs.File lacks.
 type truncater interface{ Truncate(size int64) error }
 
 func syncDir(fs vfs.FS, dir string) error {

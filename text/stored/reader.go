@@ -176,8 +176,8 @@ func (r *Reader) site(name weburl.Site) (*text.Site, error) {
 	return &k.site, nil
 }
 
-// remember keeps a site. If the sites take too much memory, it forgets those that were not used for longest, so many
-// that some time passes before the next time.
+// remember keeps a site. If the sites take too much memory, it forgets those that were not used for longest, enough
+// of them that some time passes before the next time.
 func (r *Reader) remember(name weburl.Site, k *known) {
 	if before := r.sites[name]; before != nil {
 		r.held -= before.site.Bytes()

@@ -63,7 +63,7 @@ func Open(dir string, o Options) (db *pebble.DB, err error) {
 		MemTableStopWritesThreshold: memTables,
 		FormatMajorVersion:          pebble.FormatNewest,
 		MaxOpenFiles:                500,
-		L0CompactionThreshold:       16, // of which a file that spans all keys, as each of ours does, is two
+		L0CompactionThreshold:       16, // a file that spans all keys counts as two, and all of ours do
 		L0StopWritesThreshold:       40,
 		LBaseMaxBytes:               SmallBytes,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
