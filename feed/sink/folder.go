@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,10 +137,19 @@ func (f *folder) rotate() error {
 	return nil
 }
 
-// write appends whole lines to the open file. After an error it completes the file without them.
+// write appends whole lines to the open file. After an error it completes the file without them. If somebody has
+// removed the file or the folder, it makes another.
 func (f *folder) write(lines []byte) error {
+	if f.file != nil && f.removed() {
+		if err := f.Close(); err != nil {
+			return fmt.Errorf("sink: %w", err)
+		}
+	}
 	if f.file == nil {
 		now := f.clock.Now()
+		if err := os.MkdirAll(f.dir, 0o755); err != nil {
+			return fmt.Errorf("sink: %w", err)
+		}
 		name := filepath.Join(f.dir, "changes-"+now.UTC().Format("20060102T150405.000000Z")+".jsonl"+opened)
 		file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 		if err != nil {
@@ -161,13 +171,25 @@ func (f *folder) write(lines []byte) error {
 	return nil
 }
 
-// Close completes the file that is open.
+// removed reports whether the open file is no longer in the folder: what is written to it then is lost.
+func (f *folder) removed() bool {
+	open, err := f.file.Stat()
+	if err != nil {
+		return false // a write reports it
+	}
+	there, err := os.Stat(f.file.Name())
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(open, there)
+}
+
+// Close completes the file that is open, unless somebody has removed it.
 func (f *folder) Close() error {
 	if f.file == nil {
 		return nil
 	}
-	name := f.file.Name()
+	name, removed := f.file.Name(), f.removed()
 	err := f.file.Close()
-	f.file = nil
+	if f.file = nil; removed {
+		return err
+	}
 	return errors.Join(err, complete(name))
 }

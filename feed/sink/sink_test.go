@@ -285,6 +285,41 @@ func TestFolder(t *testing.T) {
 	})
 }
 
+// TestFolderIsEmptied holds that changes are still handed on after somebody has removed the folder's open file, or the
+// folder.
+func TestFolderIsEmptied(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	target, err := sink.NewFolder(dir, clock.Real())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, remove := range []string{filepath.Join(dir, "none"), filepath.Join(dir, "*"), dir} {
+		names, err := filepath.Glob(remove)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		url := fmt.Sprintf("http://h.test/%d", i)
+		if _, err := target.Put(t.Context(), []sink.Document{{URL: url, Kind: "new"}}); err != nil {
+			t.Fatal(err)
+		}
+		if names, err = filepath.Glob(filepath.Join(dir, "*")); err != nil || len(names) != 1 {
+			t.Fatalf("files after %d removals: %v, %v", i, names, err)
+		}
+		text, err := os.ReadFile(names[0])
+		if err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), url) {
+			t.Errorf("the folder has %q, want a line about %s: %v", text, url, err)
+		}
+	}
+	if err := target.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFolderCompletesFiles holds that a file is complete after an hour though nothing changes.
 func TestFolderCompletesFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -913,6 +948,27 @@ func TestStreamIsGone(t *testing.T) {
 	}
 	if all := b.events("corpus"); len(all) != 1 {
 		t.Errorf("%d events, want 1", len(all))
+	}
+}
+
+// TestStreamAtTheLimit holds that a page whose message has about the most bytes that the server takes is taken or laid
+// aside, whichever number of bytes it has, and delays no other.
+func TestStreamAtTheLimit(t *testing.T) {
+	b := newStreams(t)
+	conn := b.connect()
+	target, err := sink.NewStream(conn, "corpus", "main", "here", clock.Real())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	var all []sink.Document
+	for short := range 50 {
+		text := strings.Repeat("a", int(conn.MaxPayload())-20*short)
+		all = append(all, sink.Document{URL: "http://h.test/", Kind: "new", Position: uint64(1 + short), Text: text})
+	}
+	refusals, err := target.Put(t.Context(), all)
+	if taken := len(b.events("corpus")); err != nil || taken == 0 || len(refusals) == 0 || taken+len(refusals) != len(all) {
+		t.Errorf("of %d documents %d are taken and %d refused: %v", len(all), taken, len(refusals), err)
 	}
 }
 

@@ -88,6 +88,10 @@ func (s *stream) Put(ctx context.Context, documents []Document) (refusals []Refu
 			continue
 		}
 		ack, err := s.publish(subjectOf(d), id, event)
+		if errors.Is(err, nats.ErrMaxPayload) { // with its headers
+			refusals = append(refusals, Refusal{d, fmt.Sprintf("%d bytes and headers: the server's max_payload is %d", len(event), s.conn.MaxPayload())})
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
