@@ -20,7 +20,7 @@ import (
 //	*                            every URL
 //
 // A final dot of a host makes no difference. A SURT prefix that ends in a comma, "(org,example,", matches subdomains
-// too.
+// too. A * within other text is refused: it would stand for itself, and hardly any URL has one.
 type Pattern struct {
 	kind       patternKind
 	text       string // canonical: a host, a site, a prefix
@@ -46,6 +46,10 @@ const maxPattern = 2048
 func ParsePattern(text string) (p Pattern, err error) {
 	if len(text) <= maxPattern {
 		p, err = parsePattern(text)
+	}
+	if err == nil && p.kind != matchAll && p.kind != matchExpression && strings.Contains(p.text, "*") {
+		return Pattern{}, fmt.Errorf("frontier: pattern %q: want no * in it: a URL's beginning matches without one, "+
+			".DOMAIN matches subdomains, and ~ with a regular expression matches anything else", text)
 	}
 	if err == nil && max(len(text), len(p.String())) > maxPattern {
 		return Pattern{}, fmt.Errorf("frontier: pattern %.20q…: want at most %d bytes, with all that must be escaped", text, maxPattern)

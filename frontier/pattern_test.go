@@ -28,6 +28,7 @@ func TestPattern(t *testing.T) {
 		{"(org,example,", []string{"http://example.org/", "https://www.example.org/a", "http://a.example.org/"}, []string{"http://example.com/", "http://exampler.org/"}, false, ""},
 		{"http://(org,example,)/docs/", []string{"http://example.org/docs/x", "https://www.example.org/docs/"}, []string{"http://a.example.org/docs/", "http://example.org/"}, false, "(org,example,)/docs/"},
 		{"(org,example)/Docs/", []string{"http://example.org/docs/x"}, []string{"http://a.example.org/docs/"}, false, "(org,example,)/docs/"},
+		{"~^http://a[.]test/.*[*]", []string{"http://a.test/x*y"}, []string{"http://a.test/x"}, false, ""},
 		{`~/print\?|[?&]session=`, []string{"http://a.test/print?x", "http://a.test/?a&session=1"}, []string{"http://a.test/print"}, false, ""},
 	}
 	for _, test := range tests {
@@ -61,7 +62,7 @@ func TestPattern(t *testing.T) {
 }
 
 func TestPatternFaults(t *testing.T) {
-	for _, text := range []string{"", ".", "(", "http://(", "~(", "ftp://a.test/", "https://", "a b", "example.org/path", "user@host", "?", "http://a.test/" + strings.Repeat(" x", maxPattern/3), "\n.", "\n.a.test", "。a.test", "\n(", "～a.test", "＊", strings.Repeat("a", maxPattern+1)} {
+	for _, text := range []string{"*.a.test", "a.*", "https://*.a.test/", "http://a.test/*", "http://a.test/x*y", "http://a.test/?*", "(test,a,)/*", "(test,*", "%2a.a.test", "", ".", "(", "http://(", "~(", "ftp://a.test/", "https://", "a b", "example.org/path", "user@host", "?", "http://a.test/" + strings.Repeat(" x", maxPattern/3), "\n.", "\n.a.test", "。a.test", "\n(", "～a.test", "＊", strings.Repeat("a", maxPattern+1)} {
 		if p, err := ParsePattern(text); err == nil {
 			t.Errorf("%.40q is read as %q", text, p)
 		}
@@ -127,7 +128,7 @@ func TestPatternsAreAnyOfThem(t *testing.T) {
 
 // FuzzPattern holds that a parsed pattern prints as one with the same meaning.
 func FuzzPattern(f *testing.F) {
-	for _, seed := range []string{"*", "a.test", ".a.test", "http://a.test:81", "http://a.test/x?y", "(test,a,)/", "~^https"} {
+	for _, seed := range []string{"http://a.test/%2a", "*", "a.test", ".a.test", "http://a.test:81", "http://a.test/x?y", "(test,a,)/", "~^https"} {
 		f.Add(seed, "http://a.test/x?y")
 	}
 	f.Fuzz(func(t *testing.T, text, raw string) {
