@@ -264,7 +264,7 @@ func (s *clusterSettings) join(ctx context.Context, o *node.Options) (*membershi
 		return nil, err
 	}
 	part, err := s.part(ctx, conn, cluster.Options{
-		Cluster: s.name, Node: s.node, Directory: directory, Version: version(), Partitions: o.Partitions,
+		Cluster: s.name, Crawl: o.Crawl, Node: s.node, Directory: directory, Version: version(), Partitions: o.Partitions,
 		Replicas: s.replicas, Copies: s.copies, Clock: clock.Real(), Logger: o.Logger, Snapshots: snapshots,
 	})
 	if err != nil {

@@ -71,6 +71,7 @@ type Node interface {
 // Options configure a node's part in a cluster. All fields without a default are required.
 type Options struct {
 	Cluster    string // prefix of its names on the servers; a-z, 0-9, '-'
+	Crawl      string // its one crawl
 	Node       string // name of the node; a-z, 0-9, '-'
 	Directory  *Directory
 	Version    string // of the program

@@ -135,7 +135,8 @@ const tryAgain = 100 * time.Millisecond
 type charter struct {
 	ID         string `json:"id"` // unique, whatever the cluster's name
 	Partitions int    `json:"partitions"`
-	Format     int    `json:"format"` // of the records in the log
+	Format     int    `json:"format"`          // of the records in the log
+	Crawl      string `json:"crawl,omitempty"` // empty: the cluster was made when it was not noted
 }
 
 const (
@@ -145,7 +146,7 @@ const (
 
 // agree checks that the cluster is the expected one, or initialises a new one. It returns its ID.
 func agree(ctx context.Context, b bucket, o Options) (id string, err error) {
-	mine := charter{rand.Text(), o.Partitions, logFormat}
+	mine := charter{rand.Text(), o.Partitions, logFormat, o.Crawl}
 	raw, err := json.Marshal(mine)
 	if err != nil {
 		return "", fmt.Errorf("cluster: %w", err)
@@ -173,6 +174,9 @@ func agree(ctx context.Context, b bucket, o Options) (id string, err error) {
 	case its.Partitions != mine.Partitions:
 		return "", fmt.Errorf("%w: %s has %d partitions, this directory %d: start with --partitions %[3]d and an empty directory",
 			ErrOther, o.Cluster, its.Partitions, mine.Partitions)
+	case its.Crawl != "" && its.Crawl != mine.Crawl:
+		return "", fmt.Errorf("%w: %s is for the crawl %s, and this node's is %s: start with --crawl %[3]s, or begin a new cluster with --cluster NAME",
+			ErrOther, o.Cluster, its.Crawl, mine.Crawl)
 	case its.ID != "":
 		return its.ID, nil
 	}

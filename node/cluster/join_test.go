@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) {
 	}
 	of := func(cluster string, partitions int) Options {
 		return Options{
-			Cluster: cluster, Node: "a", Directory: newDirectory(t, cluster), Partitions: partitions, Replicas: 1, Clock: clock.Real(),
+			Cluster: cluster, Crawl: "main", Node: "a", Directory: newDirectory(t, cluster), Partitions: partitions, Replicas: 1, Clock: clock.Real(),
 			Logger: slog.New(slog.DiscardHandler),
 		}
 	}
@@ -53,7 +53,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, its := range map[string]string{"newer": `{"partitions":16,"format":1000}`, "older": `{"partitions":16,"format":0}`} {
+	for name, its := range map[string]string{"newer": `{"partitions":16,"format":1000}`, "another": `{"partitions":16,"format":1,"crawl":"news"}`, "older": `{"partitions":16,"format":0}`} {
 		bucket, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucketName(name)})
 		if err == nil {
 			_, err = bucket.PutString(ctx, charterKey, its)
@@ -68,6 +68,7 @@ func TestRefusals(t *testing.T) {
 		says       string
 	}{
 		{"test", 32, "start with --partitions 16 and an empty directory"},
+		{"another", 16, "start with --crawl news, or begin a new cluster"},
 		{"newer", 16, "install the version of its other nodes"},
 		{"older", 16, "install an older version, or begin a new cluster"},
 	} {
