@@ -122,13 +122,13 @@ func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e
 			if at, err = l.written(ctx, p, after, chain); err == nil || errors.Is(err, log.ErrDeposed) || errors.Is(err, log.ErrBroken) {
 				return at, err
 			}
-			if lost := l.lost(ctx, p, after); lost == nil {
-				behind = time.Time{}
-			} else if now := l.clock.Now(); behind.IsZero() {
-				behind = now
-			} else if now.Sub(behind) >= lostAfter {
-				return after, lost
-			}
+		}
+		if lost := l.lost(ctx, p, after); lost == nil {
+			behind = time.Time{}
+		} else if now := l.clock.Now(); behind.IsZero() {
+			behind = now
+		} else if now.Sub(behind) >= lostAfter {
+			return after, lost
 		}
 		if l.clock.Sleep(ctx, tryAgain) != nil {
 			return after, fmt.Errorf("log: append to partition %d behind entry %d: %w", p, after.Seq, errors.Join(ctx.Err(), err))
@@ -153,17 +153,22 @@ func (l *Log) written(ctx context.Context, p weburl.Partition, after log.Place, 
 	return after, errors.New("the server that answers lags behind")
 }
 
-// lost returns an error if the log's stream ends before a place, by the server that leads it.
+// lost returns an error if the log's stream ends before a place, by the server that leads it, or is gone.
 func (l *Log) lost(ctx context.Context, p weburl.Partition, after log.Place) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	s, err := l.js.Stream(ctx, l.stream(p))
-	if err != nil || s.CachedInfo().State.LastSeq >= after.Seq {
+	what := "is gone"
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+	case err != nil || s.CachedInfo().State.LastSeq >= after.Seq:
 		return nil
+	default:
+		what = fmt.Sprintf("ends at %d, and entry %d was acknowledged", s.CachedInfo().State.LastSeq, after.Seq)
 	}
-	return fmt.Errorf("%w: partition %d: the NATS servers have lost entries: stream %s ends at %d, and entry %d was acknowledged: "+
+	return fmt.Errorf("%w: partition %d: the NATS servers have lost entries: stream %s %s: "+
 		"start the servers with their files, or begin a new cluster with --cluster NAME and empty directories",
-		log.ErrBroken, p, l.stream(p), s.CachedInfo().State.LastSeq, after.Seq)
+		log.ErrBroken, p, l.stream(p), what)
 }
 
 func (l *Log) publish(ctx context.Context, p weburl.Partition, last uint64, data []byte) (uint64, error) {
@@ -195,6 +200,11 @@ func (l *Log) Read(ctx context.Context, p weburl.Partition, after log.Place) ite
 	return func(yield func(log.Read, error) bool) {
 		for {
 			messages, more, err := l.batch(ctx, p, after.Seq+1, batchEntries)
+			if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) {
+				if lost := l.lost(ctx, p, log.Place{}); lost != nil {
+					err = lost
+				}
+			}
 			if err != nil {
 				yield(log.Read{}, fmt.Errorf("log: read partition %d behind entry %d: %w", p, after.Seq, err))
 				return

@@ -118,6 +118,34 @@ func TestLostLog(t *testing.T) {
 	}
 }
 
+// TestLogIsGone holds that a node is told what to do if a stream of the log is gone, whether it writes or reads.
+func TestLogIsGone(t *testing.T) {
+	ctx, l := opened(t, 2, 2)
+	l.clock = clock.New(time.Unix(1.8e9, 0), 100)
+	at, err := log.Take(ctx, l, 0, "one", log.Place{}, func(log.Read) error { return nil })
+	if err == nil {
+		err = l.js.DeleteStream(ctx, l.StreamName(0))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	within, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	faults := map[string]error{}
+	_, faults["write"] = l.Append(within, 0, at, log.Entry{Owner: "one", Data: []byte("more")})
+	faults["read"] = nil
+	for _, faults["read"] = range l.Read(within, 0, at) {
+	}
+	for what, err := range faults {
+		if !errors.Is(err, log.ErrBroken) || !strings.Contains(err.Error(), "stream test-log-0 is gone: start the servers with their files") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if texts, _ := all(t, ctx, l, 1, log.Place{}); len(texts) > 0 {
+		t.Errorf("the other stream has %q", texts)
+	}
+}
+
 // TestLargeData holds that data of several entries, each as large as a server takes, are stored and read whole.
 func TestLargeData(t *testing.T) {
 	ctx, l := opened(t, 1, 1)

@@ -81,6 +81,7 @@ type world struct {
 	evened     int                         // times the partitions were divided by their pages
 	downs      map[weburl.Partition]uint64 // the place before the last take-down
 	unreadable string                      // objects whose names begin so; "": none
+	silent     map[weburl.Partition]bool   // whose logs no server answers for
 	barred     map[string]weburl.Partition // of which a node can load no snapshot
 	damage     map[string]weburl.Partition // … of which it can apply nothing
 	copies     int                         // nodes that have each partition; 0: all
@@ -347,6 +348,13 @@ func (l logOf) Read(ctx context.Context, p weburl.Partition, after log.Place) it
 		defer cancel()
 		if err := l.ask(ctx, l.node); err != nil {
 			yield(log.Read{}, err)
+			return
+		}
+		l.mu.Lock()
+		silent := l.silent[p]
+		l.mu.Unlock()
+		if silent {
+			yield(log.Read{}, nats.ErrNoResponders)
 			return
 		}
 		l.mu.Lock()
@@ -1311,6 +1319,47 @@ func TestManySeeds(t *testing.T) {
 		for _, n := range nodes {
 			n.end(true)
 		}
+	})
+}
+
+// TestSilentStream holds that a node still follows the other partitions while no server answers for the log of one.
+func TestSilentStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const partitions = 8
+		w := newWorld(t, 1, "")
+		w.calm = true
+		a, b := w.start("a", "of a", partitions), w.start("b", "of b", partitions)
+		time.Sleep(time.Minute)
+		b.own <- struct{}{}
+		w.mu.Lock()
+		for p := range weburl.Partition(partitions) {
+			if !b.has[p] {
+				w.silent = map[weburl.Partition]bool{p: true} // the first that b follows
+				break
+			}
+		}
+		w.mu.Unlock()
+		b.free()
+		time.Sleep(time.Minute)
+		b.own <- struct{}{}
+		w.mu.Lock()
+		followed := 0
+		for p := range weburl.Partition(partitions) {
+			if w.silent[p] || b.has[p] {
+				continue
+			}
+			followed++
+			if behind := len(w.logs[p]) - int(b.places[p].Seq); behind > 10 {
+				t.Errorf("b is %d entries behind partition %d", behind, p)
+			}
+		}
+		if w.silent = nil; followed == 0 {
+			t.Error("b follows no other partition")
+		}
+		w.mu.Unlock()
+		b.free()
+		a.end(true)
+		b.end(true)
 	})
 }
 

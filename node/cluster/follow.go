@@ -10,7 +10,7 @@ import (
 )
 
 // catchUp carries out the part of the plan that move leaves: it follows other nodes and forgets partitions. It runs
-// beside move, because it can take long to load a snapshot. It stops at an error, like move.
+// beside move, because it can take long to load a snapshot. It stops at the errors at which move does.
 func (c *Cluster) catchUp(ctx context.Context) {
 	c.mu.Lock()
 	plan := c.members.plan(c.options.Clock.Now())

@@ -10,8 +10,9 @@ import (
 	"freshet/weburl"
 )
 
-// move carries out the plan, except for what catchUp does. It stops at the first error, because the next partition
-// would probably fail too, and is called again soon. It continues after an error that concerns only one partition.
+// move carries out the plan, except for what catchUp does. It is called again soon. It continues after an error that
+// concerns only one partition, or only its stream: the servers of that may have no leader. It stops at other errors,
+// because the next partition would probably fail too.
 func (c *Cluster) move(ctx context.Context) {
 	c.mu.Lock()
 	plan := c.members.plan(c.options.Clock.Now())
@@ -22,7 +23,7 @@ func (c *Cluster) move(ctx context.Context) {
 		if errors.Is(err, errAlive) {
 			continue // what it has written will be seen
 		}
-		if report(err, "a node that does not answer cannot be declared dead", "node", dead.Node) {
+		if report(err, "a node that does not answer cannot be declared dead", "node", dead.Node); err == nil {
 			c.options.Logger.Warn("a node does not answer: others take its partitions", "node", dead.Node)
 		}
 	}
@@ -36,7 +37,8 @@ func (c *Cluster) move(ctx context.Context) {
 			return
 		}
 	}
-	if !report(c.obeyPause(), "a pause of the crawl, or its end, is not obeyed") {
+	if err := c.obeyPause(); err != nil {
+		report(err, "a pause of the crawl, or its end, is not obeyed")
 		return
 	}
 	for _, do := range plan.take {
@@ -59,7 +61,7 @@ func (c *Cluster) report(ctx context.Context, err error, what string, with ...an
 		}
 		c.options.Logger.Log(ctx, level, what, append(with, "error", err)...)
 	}
-	return err == nil || ofPartition(err)
+	return err == nil || ofPartition(err) || unanswered(err)
 }
 
 // alone calls do unless the node is already following, forgetting or taking the partition.
