@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"iter"
 	"regexp"
 
@@ -21,6 +22,9 @@ var sheetPart = regexp.MustCompile(`(?is)/\*.*?(?:\*/|\z)|@namespace[^;{}]*|` +
 func sheetReferences(sheet []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		rest := sheet[:min(len(sheet), maxSheet)]
+		if !bytes.ContainsAny(rest, "(@") { // as in most style attributes, and where there is none
+			return
+		}
 		for {
 			match := sheetPart.FindSubmatchIndex(rest)
 			if match == nil {

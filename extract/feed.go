@@ -113,7 +113,7 @@ func (r *feedReader) closeChild(text string) {
 // add completes the open entry.
 func (r *feedReader) add() {
 	ref := r.found.link
-	if ref == "" && isAbsolute([]byte(r.found.guid)) {
+	if ref == "" && isAbsolute(r.found.guid) {
 		ref = r.found.guid
 	}
 	if ref == "" || len(ref) > maxReference {

@@ -72,7 +72,7 @@ func (s *linkSet) resolve(base weburl.URL, ref string, l Link) {
 		s.dropped++
 		return
 	}
-	if isAbsolute([]byte(ref)) {
+	if isAbsolute(ref) {
 		ref = strings.Clone(ref) // the URL may keep it, and must not keep with it what it is a part of
 	}
 	u, err := base.Parse(ref)

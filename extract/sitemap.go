@@ -151,9 +151,9 @@ func (r *sitemapReader) add(loc string) {
 }
 
 // isAbsolute reports whether the text begins as an absolute http or https URL.
-func isAbsolute(text []byte) bool {
-	scheme, _, found := bytes.Cut(text[:min(len(text), len("https://"))], []byte("://"))
-	return found && (equalFold(scheme, "http") || equalFold(scheme, "https"))
+func isAbsolute[T string | []byte](text T) bool {
+	scheme, _, found := strings.Cut(string(text[:min(len(text), len("https://"))]), "://")
+	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
 // isGzip reports whether the body begins as a gzip stream.
