@@ -24,7 +24,10 @@ func (u URL) IsZero() bool { return u.text == "" }
 func (u URL) Site() Site { return Site(u.text[:u.pathStart()]) }
 
 // Scheme returns "http" or "https".
-func (u URL) Scheme() string { return u.Site().Scheme() }
+func (u URL) Scheme() string {
+	scheme, _, _ := strings.Cut(u.text, ":")
+	return scheme
+}
 
 // Host returns the host in canonical form and without port: a lower-case domain name in its ASCII
 // form, a dotted IPv4 address, or an IPv6 address in brackets.
@@ -77,12 +80,11 @@ func (u URL) withoutQuery() string {
 // authorityEnd returns the index in text, which begins with "http://" or "https://", of the first
 // slash after these, or len(text).
 func authorityEnd(text string) int {
-	start := strings.Index(text, "://") + len("://")
-	if start < len("://") {
-		return 0
-	}
-	if i := strings.IndexByte(text[start:], '/'); i >= 0 {
-		return start + i
+	const start = len("https://") // after "http://" the first byte of a host, no slash, is passed over
+	if len(text) > start {
+		if i := strings.IndexByte(text[start:], '/'); i >= 0 {
+			return start + i
+		}
 	}
 	return len(text)
 }
