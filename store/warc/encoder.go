@@ -78,7 +78,7 @@ func (e *Encoder) compress(dst, text []byte) []byte {
 	if large && len(dst) == 0 && len(e.out) > cap(e.out)/2 {
 		dst = e.out // a copy would save little
 	} else {
-		dst = append(slices.Grow(dst, len(e.out)), e.out...)
+		dst = append(dst, e.out...)
 	}
 	if cap(e.out) > keepBuffer {
 		e.out = nil
