@@ -82,6 +82,7 @@ type world struct {
 	downs      map[weburl.Partition]uint64 // the place before the last take-down
 	unreadable string                      // objects whose names begin so; "": none
 	silent     map[weburl.Partition]bool   // whose logs no server answers for
+	leaderless map[weburl.Partition]bool   // whose logs take no entries
 	barred     map[string]weburl.Partition // of which a node can load no snapshot
 	damage     map[string]weburl.Partition // … of which it can apply nothing
 	copies     int                         // nodes that have each partition; 0: all
@@ -310,6 +311,13 @@ func (l logOf) Append(ctx context.Context, p weburl.Partition, after log.Place, 
 }
 
 func (l logOf) try(ctx context.Context, p weburl.Partition, after log.Place, chain log.Chain, e log.Entry) (at log.Place, done bool, err error) {
+	l.mu.Lock()
+	leaderless := l.leaderless[p]
+	l.mu.Unlock()
+	if leaderless {
+		<-ctx.Done()
+		return after, false, nil
+	}
 	if l.ask(ctx, l.node) != nil {
 		return after, false, nil
 	}
@@ -1359,6 +1367,42 @@ func TestSilentStream(t *testing.T) {
 		w.mu.Unlock()
 		b.free()
 		a.end(true)
+		b.end(true)
+	})
+}
+
+// TestStreamWithoutLeader holds that a node takes the other partitions of one that has ended while the log of one takes
+// no entries, and that one when it does.
+func TestStreamWithoutLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const partitions = 8
+		w := newWorld(t, 1, "")
+		w.calm = true
+		a, b := w.start("a", "of a", partitions), w.start("b", "of b", partitions)
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		for p := range weburl.Partition(partitions) {
+			if slices.Equal(w.holders[p], []string{"a"}) {
+				w.leaderless = map[weburl.Partition]bool{p: true}
+				break
+			}
+		}
+		w.mu.Unlock()
+		a.end(false)
+		for _, all := range []bool{false, true} {
+			time.Sleep(2 * time.Minute)
+			w.mu.Lock()
+			for p := range weburl.Partition(partitions) {
+				if holders := w.holders[p]; !slices.Equal(holders, []string{"b"}) && (all || !w.leaderless[p]) {
+					t.Errorf("partition %d is crawled by %v, want b", p, holders)
+				}
+			}
+			if len(w.leaderless) != 1 && !all {
+				t.Error("each log takes entries")
+			}
+			w.leaderless = nil
+			w.mu.Unlock()
+		}
 		b.end(true)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"freshet/log"
 	"freshet/store"
@@ -128,6 +129,19 @@ func (c *Cluster) give(ctx context.Context, do step) error {
 	return c.write(ctx, do, holding{})
 }
 
+// brief is a log that does not wait for ever for a stream without a leader: other partitions wait to be taken. It waits
+// longer than the log itself needs to know that entries are lost.
+type brief struct{ log.Log }
+
+// Append implements log.Log.
+func (b brief) Append(ctx context.Context, p weburl.Partition, after log.Place, e log.Entry) (log.Place, error) {
+	ctx, cancel := context.WithTimeout(ctx, takeTime)
+	defer cancel()
+	return b.Log.Append(ctx, p, after, e)
+}
+
+const takeTime = 45 * time.Second
+
 // take takes a partition that no node has. If another node has taken it meanwhile, it does nothing.
 func (c *Cluster) take(ctx context.Context, do step) (err error) {
 	p := do.partition
@@ -144,7 +158,7 @@ func (c *Cluster) take(ctx context.Context, do step) (err error) {
 		}
 	}()
 	err = c.read(p, func(f *reader) error {
-		end, err := log.Take(ctx, c.log, p, c.options.Node, f.from, f.add)
+		end, err := log.Take(ctx, brief{c.log}, p, c.options.Node, f.from, f.add)
 		if err != nil {
 			return err
 		}
