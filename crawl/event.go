@@ -160,6 +160,7 @@ func (Budget) isEvent()     {}
 // Given is the kind of result that a request gave.
 type Given uint8
 
+// What a request can give.
 const (
 	Answer  Given = iota // an answer, or a failure to get one: the turn goes on
 	Nothing              // the request was canceled: the page stays queued, and nothing is known about the host

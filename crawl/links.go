@@ -243,7 +243,7 @@ func (s *Shard) settle(e Decided) error {
 	s.counts.Known += int64(found.Pages)
 	s.counts.Sites += int64(found.Sites)
 	for _, r := range found.Refused {
-		s.counts.refuse(r.Reason, int64(r.Count))
+		s.counts.refuse(r.Reason, r.Count)
 	}
 	return s.propose(append(sent, s.ownedRecords(found.Records)...), func() error {
 		s.keep()

@@ -17,7 +17,7 @@ import (
 // ordered carries out an order when the rows are free. It replies with the error if the order is invalid or its page
 // does not allow it. A fault of the rows ends the crawl.
 func (s *Shard) ordered(e Ordered) {
-	reply := func(r Reply) error {
+	reply := func(r Reply) error { //nolint:unparam // a replier
 		r.Number = e.Number
 		s.out.Replies = append(s.out.Replies, r)
 		return nil

@@ -36,7 +36,7 @@ p { filter: url(#own) } /* url(no.png)`
 			got = append(got, l.URL.String())
 		}
 		var want []string
-		for _, ref := range strings.Fields(test.want) {
+		for ref := range strings.FieldsSeq(test.want) {
 			u, err := base.Parse(ref)
 			if err != nil {
 				t.Fatal(err)

@@ -32,15 +32,15 @@ func (n *nest) push(e element) {
 
 // pop closes the innermost open element of the kind, with everything in it. It closes nothing outside of a template.
 func (n *nest) pop(e element) {
-	for i := len(n.open) - 1; i >= 0; i-- {
-		if n.open[i] == e {
+	for i, v := range slices.Backward(n.open) {
+		if v == e {
 			n.open = n.open[:i]
 			if e == template {
 				n.templates--
 			}
 			return
 		}
-		if n.open[i] == template {
+		if v == template {
 			return
 		}
 	}

@@ -36,7 +36,7 @@ func TestEachRequisite(t *testing.T) {
 	own := parsed(t, "http://a.test/dir/page")
 	for _, test := range tests {
 		var want []string
-		for _, path := range strings.Fields(test.want) {
+		for path := range strings.FieldsSeq(test.want) {
 			want = append(want, "http://a.test"+path)
 		}
 		var found []string

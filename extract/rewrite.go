@@ -75,21 +75,21 @@ func newReferences(own weburl.URL, to func(weburl.URL) string) references {
 }
 
 // replaced returns the replacement of a reference.
-func (r references) replaced(ref string) string {
+func (refs references) replaced(ref string) string {
 	bare, fragment, cut := strings.Cut(strings.Trim(ref, htmlSpace), "#")
-	if bare == "" || otherScheme([]byte(bare)) || *r.left == 0 {
+	if bare == "" || otherScheme([]byte(bare)) || *refs.left == 0 {
 		return ref
 	}
-	u, err := r.from.Parse(bare)
+	u, err := refs.from.Parse(bare)
 	if err != nil {
 		return ref
 	}
 	if cut {
 		fragment = "#" + fragment
 	}
-	text := r.to(u) + fragment
-	if *r.left -= len(text); *r.left < 0 {
-		*r.left = 0
+	text := refs.to(u) + fragment
+	if *refs.left -= len(text); *refs.left < 0 {
+		*refs.left = 0
 		return ref
 	}
 	return text
@@ -98,24 +98,24 @@ func (r references) replaced(ref string) string {
 // cssQuoted escapes the characters of a reference that would end it in a style sheet.
 var cssQuoted = strings.NewReplacer(`"`, "%22", `'`, "%27", "(", "%28", ")", "%29", `\`, "%5C")
 
-func (r references) css(sheet []byte) []byte {
+func (refs references) css(sheet []byte) []byte {
 	var out []byte
 	copied := 0
 	for ref := range sheetReferences(sheet) {
 		from := offsetIn(sheet, ref)
-		out = append(append(out, sheet[copied:from]...), cssQuoted.Replace(r.replaced(string(ref)))...)
+		out = append(append(out, sheet[copied:from]...), cssQuoted.Replace(refs.replaced(string(ref)))...)
 		copied = from + len(ref)
 	}
 	return append(out, sheet[copied:]...)
 }
 
 // srcset returns a srcset with its references replaced.
-func (r references) srcset(set []byte) []byte {
+func (refs references) srcset(set []byte) []byte {
 	var out []byte
 	copied := 0
 	for ref := range candidates(set) {
 		from := offsetIn(set, ref)
-		out = append(append(out, set[copied:from]...), r.replaced(string(ref))...)
+		out = append(append(out, set[copied:from]...), refs.replaced(string(ref))...)
 		copied = from + len(ref)
 	}
 	return append(out, set[copied:]...)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -168,8 +169,8 @@ func xmlReference(name []byte) (c rune, ok bool) {
 
 // opened returns the index of the innermost open element of that name, or -1.
 func opened(path []string, name string) int {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == name {
+	for i, p := range slices.Backward(path) {
+		if p == name {
 			return i
 		}
 	}

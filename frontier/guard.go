@@ -10,6 +10,7 @@ import (
 // Reason says why a URL is not crawled.
 type Reason uint8
 
+// The reasons.
 const (
 	Admitted          Reason = iota // no reason: it is crawled
 	OutOfScope                      // outside the crawl's scope

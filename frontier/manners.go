@@ -53,13 +53,11 @@ const maxSpans = 24
 // ParseHours parses spans, separated by commas, and a time zone of the IANA database: "22:00-06:00 Europe/Berlin",
 // "0:00-6:00,12:30-13:30". The default zone is UTC.
 func ParseHours(text string) (Hours, error) {
-	fail := func(want string) (Hours, error) {
-		return Hours{}, fmt.Errorf("frontier: hours %q: want %s", text, want)
-	}
+	fault := func(want string) error { return fmt.Errorf("frontier: hours %q: want %s", text, want) }
 	spans, zone, _ := strings.Cut(strings.TrimSpace(text), " ")
 	location, err := time.LoadLocation(strings.TrimSpace(zone))
 	if err != nil || zone == "Local" {
-		return fail("a time zone such as Europe/Berlin behind the spans")
+		return Hours{}, fault("a time zone such as Europe/Berlin behind the spans")
 	}
 	h := Hours{zone: location}
 	for span := range strings.SplitSeq(spans, ",") {
@@ -67,7 +65,7 @@ func ParseHours(text string) (Hours, error) {
 		begins, err1 := minuteOf(from)
 		ends, err2 := minuteOf(to)
 		if err1 != nil || err2 != nil || begins == minutesOfDay || begins == ends || len(h.spans) == maxSpans {
-			return fail("spans such as 22:00-06:00,12:00-13:00, at most 24")
+			return Hours{}, fault("spans such as 22:00-06:00,12:00-13:00, at most 24")
 		}
 		h.spans = append(h.spans, daySpan{begins, ends})
 	}

@@ -5,6 +5,7 @@ import "freshet/weburl"
 // Kind names one of a site's two queues.
 type Kind uint8
 
+// The two queues.
 const (
 	KindNew Kind = iota // discovered, never fetched; ordered by the Ordering
 	KindDue             // known, to be fetched again; ordered by due time

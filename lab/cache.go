@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// ErrNoData, wrapped, is the error of an experiment whose data is missing, for example a file that must be fetched
+// ErrNoData is wrapped by the error of an experiment whose data is missing, for example a file that must be fetched
 // first. A report notes it and continues.
 var ErrNoData = errors.New("data is missing")
 

@@ -13,5 +13,5 @@ func descriptors() int {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 		return math.MaxInt32
 	}
-	return int(min(uint64(limit.Cur), math.MaxInt32))
+	return int(min(uint64(limit.Cur), math.MaxInt32)) //nolint:unconvert // signed on some systems
 }

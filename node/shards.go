@@ -143,14 +143,13 @@ func (n *Node) stir() {
 	}
 }
 
-// each puts a question to all shards, one after the other. It reports whether all have answered; after Close none does.
-func (n *Node) each(do func(s *crawl.Shard, now time.Time)) bool {
+// each puts a question to all shards, one after the other. After Close none answers.
+func (n *Node) each(do func(s *crawl.Shard, now time.Time)) {
 	for _, l := range n.loops {
 		if !l.ask(do) {
-			return false
+			return
 		}
 	}
-	return true
 }
 
 // owner returns the loop of the shard that owns a site's partition.

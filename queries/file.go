@@ -49,14 +49,14 @@ func appendRows(to []byte, header bool, rows []row) []byte {
 	out := bytes.NewBuffer(to)
 	w := csv.NewWriter(out) // into memory, where nothing fails
 	if header {
-		w.Write(columns)
+		_ = w.Write(columns)
 	}
 	for _, r := range rows {
 		event := ""
 		if r.click {
 			event = "click"
 		}
-		w.Write([]string{r.query, r.at.UTC().Format(time.RFC3339), plain(r.words), r.URL, strconv.Itoa(r.Page), strconv.Itoa(r.Position),
+		_ = w.Write([]string{r.query, r.at.UTC().Format(time.RFC3339), plain(r.words), r.URL, strconv.Itoa(r.Page), strconv.Itoa(r.Position),
 			strconv.FormatUint(uint64(r.Version), 10), event})
 	}
 	w.Flush()

@@ -366,7 +366,7 @@ func (l *learner) learn(now float64, p *pieces, revalue func(ID)) {
 			return
 		}
 		s := l.forest.sites[id]
-		groups := s.groups[:len(s.groups):len(s.groups)]
+		groups := slices.Clip(s.groups)
 		renewed := now >= s.renew || s.renewable()
 		if renewed {
 			s.renew = now + priorEvery

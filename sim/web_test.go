@@ -323,7 +323,7 @@ func TestConditional(t *testing.T) {
 		if got := [...]int{again.StatusCode, since.StatusCode, changed.StatusCode}; got != want && s.process(page).Rate > 0.5 {
 			t.Errorf("%s: %v, want %v", url, got, want)
 		}
-		if again.StatusCode == 304 && body(t, again) != "" {
+		if again.StatusCode == http.StatusNotModified && body(t, again) != "" {
 			t.Errorf("%s: a 304 with a body", url)
 		}
 	}

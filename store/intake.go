@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -128,7 +129,7 @@ func (i *Intake) Capture(member []byte) (warc.Pointer, error) {
 
 // Row stores a row. rest is its key without the partition.
 func (i *Intake) Row(rest, value []byte) error {
-	if err := i.batch.Set(append(i.prefix[:len(i.prefix):len(i.prefix)], rest...), value, nil); err != nil {
+	if err := i.batch.Set(append(slices.Clip(i.prefix), rest...), value, nil); err != nil {
 		return err
 	}
 	if err := i.notePurge(rest, value); err != nil {

@@ -384,6 +384,7 @@ func (p Pointer) IsZero() bool { return p == Pointer{} }
 // Outcome is the class of a fetch's result. It decides the page's state. The numbers are part of the format.
 type Outcome uint8
 
+// The outcomes.
 const (
 	OutcomeNone        Outcome = 0 // never fetched
 	OutcomeStored      Outcome = 1 // a complete 2xx

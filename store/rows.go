@@ -82,6 +82,7 @@ const (
 // State is the state of a page. The numbers are part of the format.
 type State uint8
 
+// The states.
 const (
 	StatePending   State = 0  // discovered; no visit has decided anything yet
 	StateLive      State = 1  // it has a version and has not ended since

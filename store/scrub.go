@@ -44,7 +44,7 @@ func (in Inside) Scrub(ctx context.Context, places []weburl.Partition) error {
 	// not see them. Scrubbed deletes them all again, and the compaction below carries those deletions to every
 	// table that has the keys.
 	in.files.Lock()
-	in.files.Unlock() // every reader with a snapshot is done
+	in.files.Unlock() //nolint:staticcheck // every reader with a snapshot is done
 	names, err := in.everyCrawl()
 	if err != nil {
 		return err

@@ -174,7 +174,7 @@ func usable(data string, err error) error {
 	}
 	switch fault.Err {
 	case syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES, syscall.EPERM, syscall.EROFS:
-		return fmt.Errorf("--data %q cannot be used (%s): check its path and who may write there, or use another directory", data, fault.Err)
+		return fmt.Errorf("--data %q cannot be used (%s): check its path and who may write there, or use another directory", data, fault.Err) //nolint:errorlint // the words are what it says
 	}
 	return err
 }

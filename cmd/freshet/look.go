@@ -43,7 +43,7 @@ func lookOften(ctx context.Context, data, crawl string, run func(asking) error) 
 	if err != nil {
 		return err
 	}
-	defer way.close()
+	defer func() { _ = way.close() }()
 	return run(func(path string, query url.Values, read func(io.Reader) error) error {
 		if query == nil {
 			query = url.Values{}

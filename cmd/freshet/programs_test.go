@@ -125,7 +125,7 @@ func TestCommandsOfTexts(t *testing.T) {
 					continue
 				}
 				found++
-				for _, flag := range strings.Fields(parts[2]) {
+				for flag := range strings.FieldsSeq(parts[2]) {
 					if cmd.Flags().Lookup(strings.TrimPrefix(flag, "--")) == nil && flag != "--help" {
 						t.Errorf("%s: %q: no flag %s", path, parts[0], flag)
 					}

@@ -210,7 +210,7 @@ func (r reader) byFingerprint(first weburl.Fingerprint) iter.Seq2[store.PageAt, 
 			if !yield(least.row, least.err) {
 				return
 			}
-			ok := false
+			var ok bool
 			if least.row, least.err, ok = least.next(); !ok {
 				heads = slices.DeleteFunc(heads, func(h *head) bool { return h == least })
 			}

@@ -150,7 +150,7 @@ func (f *checkedFiles) Open(name string, how ...vfs.OpenOption) (vfs.File, error
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !slices.Contains(how, vfs.OpenOption(vfs.SequentialReadsOption)) {
+	if !slices.Contains(how, vfs.SequentialReadsOption) {
 		f.capture()
 		return file, err
 	}

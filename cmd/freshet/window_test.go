@@ -229,7 +229,7 @@ func TestKeptFreshInBrowser(t *testing.T) {
 	var page, word string
 	b.await("a changed page with a body and a title", func() bool { // neither a sitemap nor a page of noarchive
 		b.do(at("/changes?kind=changed"))
-		for _, page = range strings.Fields(b.text(changed)) {
+		for page = range strings.FieldsSeq(b.text(changed)) {
 			if title := titleAt(t, "http://"+address+strings.Replace(page, "/page", "/api/v1/content", 1)); title != "" {
 				word = title
 				return true

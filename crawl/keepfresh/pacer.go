@@ -63,7 +63,7 @@ func (p *Pacer) fill(now time.Time) {
 		if late >= p.length {
 			p.window[0] = 0
 		}
-		p.ends = p.ends.Add(p.length * (1 + late/p.length))
+		p.ends = p.ends.Add(late - late%p.length + p.length)
 	}
 }
 

@@ -34,7 +34,6 @@ type world struct {
 	patience Patience
 	failures int
 	older    *Standing
-	standing Standing
 	start    time.Time
 	now      time.Time
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -78,9 +79,9 @@ func (a *antenna) arrive(datagram []byte) {
 	if a.late = append(a.late, datagram); a.chance.Float64() < a.overtaking && len(a.late) < 20 {
 		return
 	}
-	for i := len(a.late) - 1; i >= 0; i-- { // the last comes first
+	for _, v := range slices.Backward(a.late) { // the last comes first
 		select {
-		case a.buffer <- a.late[i]:
+		case a.buffer <- v:
 		default:
 		}
 	}

@@ -304,7 +304,8 @@ func (s *Server) step(now time.Time) (wait time.Duration, sent bool, err error) 
 		return min(wait, s.next.Sub(now)), false, nil
 	}
 	var has map[weburl.Fingerprint]Page
-	number, ok := 0, false
+	var number int
+	var ok bool
 	if s.fetched != nil {
 		number, has, ok = s.fetched.number, s.fetched.pages, true
 	} else {

@@ -20,7 +20,7 @@ func withSitemap(sitemap answer) func(h *Host) {
 	}
 }
 
-func xml(text func() string) answer { return encoded("gzip", text) }
+func xml(text func() string) answer { return encoded(text) }
 
 var feedKinds = []Kind{
 	{Name: "sitemap-bomb", Attacks: "memory: a sitemap of 16 MB in little gzip",

@@ -12,11 +12,11 @@ var markupKinds = []Kind{
 			return x.say(html(base + repeat(64<<10, "<a href=%d>")))
 		}, "/", "/a", "/b")},
 	{Name: "attributes", Attacks: "memory of a tag: as many attributes as 4 MB hold",
-		setUp: always(encoded("gzip", func() string { return "<a " + repeat(4<<20, "a%d ") + ">" }), "/", "/a", "/b")},
+		setUp: always(encoded(func() string { return "<a " + repeat(4<<20, "a%d ") + ">" }), "/", "/a", "/b")},
 	{Name: "attributes-same", Attacks: "time of a tag: one attribute a million times",
-		setUp: always(encoded("gzip", func() string { return "<a " + strings.Repeat("a ", 1<<20) + ">" }), "/", "/a")},
+		setUp: always(encoded(func() string { return "<a " + strings.Repeat("a ", 1<<20) + ">" }), "/", "/a")},
 	{Name: "attribute-long", Attacks: "memory of a link: an address of 4 MB",
-		setUp: always(encoded("gzip", func() string {
+		setUp: always(encoded(func() string {
 			return "<a href='/" + strings.Repeat("x/../", 4<<20/5) + "'>"
 		}), "/", "/a")},
 	{Name: "tag-open", Attacks: "memory of a tag: one that never ends",
@@ -26,15 +26,15 @@ var markupKinds = []Kind{
 	{Name: "script-open", Attacks: "time: a script that nearly ends, over and over",
 		setUp: always(withoutEnd(ok+"\r\n<script>", "</scrip"), "/")},
 	{Name: "nesting", Attacks: "the stack: markup 150,000 elements deep",
-		setUp: always(encoded("gzip", func() string {
+		setUp: always(encoded(func() string {
 			return strings.Repeat("<div><b><i>", 50_000) + "<a href=/next>"
 		}), "/", "/a")},
 	{Name: "entities", Attacks: "time: nothing but character references",
-		setUp: always(encoded("gzip", func() string {
+		setUp: always(encoded(func() string {
 			return strings.Repeat("&amp;&notanentity&#x110000;&#0;", 1<<20/32)
 		}), "/", "/a")},
 	{Name: "title-long", Attacks: "memory of the page's row: a title of 4 MB",
-		setUp: always(encoded("gzip", func() string {
+		setUp: always(encoded(func() string {
 			return "<title>" + strings.Repeat("title ", 4<<20/6) + "</title>"
 		}), "/", "/a")},
 	{Name: "canonicals", Attacks: "the honest hosts' pages: each page says that it is one of theirs",
@@ -56,11 +56,11 @@ var markupKinds = []Kind{
 				repeat(4<<20, fmt.Sprintf("<a href=/%s/%d-%%d>", strings.Repeat("l", 2000), x.nth))), "Content-Encoding: gzip"))
 		}, "/")},
 	{Name: "srcset", Attacks: "the parser of lists: one attribute with 100,000 images",
-		setUp: always(encoded("gzip", func() string {
+		setUp: always(encoded(func() string {
 			return "<img srcset='" + repeat(2<<20, "/%d.png %dw, ") + "'>"
 		}), "/", "/a")},
 	{Name: "metas", Attacks: "time: 100,000 meta elements that contradict each other",
-		setUp: always(encoded("gzip", func() string {
+		setUp: always(encoded(func() string {
 			return strings.Repeat("<meta name=robots content='noindex,nofollow,noarchive,all'><meta charset=utf-16><meta name=robots content=none>", 20_000)
 		}), "/", "/a")},
 	{Name: "charsets", Attacks: "decoders: charsets that the text doesn't have",

@@ -68,11 +68,11 @@ func TestReplayLooksAsSites(t *testing.T) {
 			{"plain", url, window + "/web/" + url, plain, wholePage},
 			{"scripted", frame + "?" + url, window + "/web/2999sc_/" + url, scripted, chromedp.CaptureScreenshot()},
 		} {
-			live, replayed := look(t, view.tab, view.live, view.picture), look(t, view.tab, view.replayed, view.picture)
+			live, replayed := look(view.tab, t, view.live, view.picture), look(view.tab, t, view.replayed, view.picture)
 			if bytes.Equal(live, replayed) {
 				continue
 			}
-			if lacks := unnamed(t, scripted, url, table); view.tab == scripted && len(lacks) > 0 {
+			if lacks := unnamed(scripted, t, url, table); view.tab == scripted && len(lacks) > 0 {
 				loads++
 				t.Logf("%s: only its scripts name %q", url, lacks)
 				continue
@@ -92,9 +92,9 @@ func TestReplayLooksAsSites(t *testing.T) {
 }
 
 // unnamed returns the files that a page loads at its site and that the store lacks.
-func unnamed(t *testing.T, tab context.Context, url string, table map[string]page) (lacks []string) {
+func unnamed(tab context.Context, t *testing.T, url string, table map[string]page) (lacks []string) {
 	t.Helper()
-	look(t, tab, url, chromedp.CaptureScreenshot())
+	look(tab, t, url, chromedp.CaptureScreenshot())
 	loaded, err := chromedp.Run(tab, chromedp.Evaluate[[]string](
 		`performance.getEntriesByType("resource").filter(e => e.responseStatus >= 200 && e.responseStatus < 400).map(e => e.name)`))
 	if err != nil {
@@ -184,7 +184,7 @@ func wholePage(ctx context.Context, t *chromedp.Target) (picture []byte, err err
 }
 
 // look returns the picture of a page, when its fonts have come and the picture no longer changes.
-func look(t *testing.T, tab context.Context, address string, picture chromedp.Action[[]byte]) []byte {
+func look(tab context.Context, t *testing.T, address string, picture chromedp.Action[[]byte]) []byte {
 	t.Helper()
 	if err := chromedp.Do(tab, chromedp.EmulateViewport(1000, 700), chromedp.Navigate(address)); err != nil {
 		t.Fatalf("%s: %v", address, err)

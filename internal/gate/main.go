@@ -61,4 +61,4 @@ func main() {
 // real is the time: the faults of a trial are those of real processes.
 var real = clock.Real()
 
-func sleep(d time.Duration) { real.Sleep(context.Background(), d) }
+func sleep(d time.Duration) { _ = real.Sleep(context.Background(), d) }

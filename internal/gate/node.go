@@ -95,14 +95,14 @@ func run(name string, s Settings) error {
 func (n *node) say(s said) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.out.Encode(s)
+	_ = n.out.Encode(s) // the trial has ended
 }
 
 // renew renews the node's lease.
 func (n *node) renew(ctx context.Context) {
 	for {
 		within, cancel := context.WithTimeout(ctx, n.set.Lease/3)
-		n.leases.Put(within, n.name, nil) // if it fails, others take the partitions
+		_, _ = n.leases.Put(within, n.name, nil) // if it fails, others take the partitions
 		cancel()
 		sleep(n.set.Lease / 6)
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -219,10 +220,8 @@ func (s search) walk(v any) bool {
 		inner, err := s2.Decode(nil, v)
 		return err == nil && s.in(inner)
 	case []any:
-		for _, each := range v {
-			if s.walk(each) {
-				return true
-			}
+		if slices.ContainsFunc(v, s.walk) {
+			return true
 		}
 	case map[any]any:
 		for _, each := range v {

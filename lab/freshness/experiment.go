@@ -91,8 +91,8 @@ func (p *parameters) run(ctx context.Context, out *lab.Result) error {
 		if err != nil {
 			return err
 		}
-		true, believed := s.series(name)
-		plot.Series = append(plot.Series, true, believed)
+		actual, believed := s.series(name)
+		plot.Series = append(plot.Series, actual, believed)
 		scored := s.scored(float64(p.days) * day / 2)
 		truth[name] = scored.fresh
 		out.Row("policy", name, "pages", scored.pages, "freshness", scored.fresh, "believed", scored.believed,
@@ -147,14 +147,14 @@ func (p *parameters) crawl(ctx context.Context, web *graph.Stored, name string) 
 }
 
 // series returns the true and the believed freshness, by day.
-func (s story) series(name string) (true, believed lab.Series) {
-	true.Name, believed.Name = name, name+", believed"
+func (s story) series(name string) (actual, believed lab.Series) {
+	actual.Name, believed.Name = name, name+", believed"
 	for _, sample := range s.samples {
-		true.X, true.Y = append(true.X, sample.At/day), append(true.Y, sample.Fresh)
+		actual.X, actual.Y = append(actual.X, sample.At/day), append(actual.Y, sample.Fresh)
 		believed.Y = append(believed.Y, sample.Believed)
 	}
-	believed.X = true.X
-	return true, believed
+	believed.X = actual.X
+	return actual, believed
 }
 
 // score is the mean of some samples.

@@ -28,12 +28,12 @@ func (w *world) open(s scheduler.Scheduler) *facility {
 }
 
 // join lets a client in at time 0: a subscriber has everything, a downloader nothing.
-func (f *facility) join(client int) (number int) {
+func (f *facility) join(client int) {
 	wants := make([]scheduler.Want, len(f.world.wants[client]))
 	for slot, i := range f.world.wants[client] {
 		wants[slot].Chunk = int(i)
 	}
-	return f.demand.Join(scheduler.Client{Downloader: f.world.downloader(client)}, wants, 0)
+	f.demand.Join(scheduler.Client{Downloader: f.world.downloader(client)}, wants, 0)
 }
 
 // step runs one tick. First the chunk under way arrives, then pages change. Then the scheduler picks the next chunk,

@@ -295,7 +295,7 @@ func (l *Log) askOnce(ctx context.Context, p weburl.Partition, from uint64, most
 	if err != nil {
 		return nil, false, err
 	}
-	defer answers.Unsubscribe()
+	defer func() { _ = answers.Unsubscribe() }()
 	if err := l.conn.PublishRequest("$JS.API.DIRECT.GET."+l.stream(p), inbox, ask); err != nil {
 		return nil, false, err
 	}

@@ -39,7 +39,7 @@ func opened(t *testing.T, partitions, streams int) (context.Context, *Log) {
 }
 
 // all reads the entries behind a place.
-func all(t *testing.T, ctx context.Context, l *Log, p weburl.Partition, after log.Place) (texts []string, end log.Place) {
+func all(ctx context.Context, t *testing.T, l *Log, p weburl.Partition, after log.Place) (texts []string, end log.Place) {
 	t.Helper()
 	end = after
 	for r, err := range l.Read(ctx, p, after) {
@@ -86,14 +86,14 @@ func TestLog(t *testing.T) {
 	if second, err = l.Append(ctx, 2, second, log.Entry{Owner: "two", Data: []byte("more")}); err != nil {
 		t.Fatal(err)
 	}
-	texts, end := all(t, ctx, l, 2, first)
+	texts, end := all(ctx, t, l, 2, first)
 	if diff := cmp.Diff([]string{"two takes it", "two: more"}, texts); diff != "" {
 		t.Errorf("behind the first node's last entry (-want +got):\n%s", diff)
 	}
 	if end != second {
 		t.Errorf("the end is %v, want %v", end, second)
 	}
-	if texts, _ := all(t, ctx, l, 0, log.Place{}); len(texts) != 1 {
+	if texts, _ := all(ctx, t, l, 0, log.Place{}); len(texts) != 1 {
 		t.Errorf("another partition has %q, want one entry", texts)
 	}
 }
@@ -141,7 +141,7 @@ func TestLogIsGone(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if texts, _ := all(t, ctx, l, 1, log.Place{}); len(texts) > 0 {
+	if texts, _ := all(ctx, t, l, 1, log.Place{}); len(texts) > 0 {
 		t.Errorf("the other stream has %q", texts)
 	}
 }
@@ -182,10 +182,10 @@ func TestTruncate(t *testing.T) {
 	if err := l.Truncate(ctx, 1, places[3]); err != nil {
 		t.Fatal(err)
 	}
-	if texts, _ := all(t, ctx, l, 1, places[3]); len(texts) != 1 {
+	if texts, _ := all(ctx, t, l, 1, places[3]); len(texts) != 1 {
 		t.Errorf("behind the place there is %q, want one entry", texts)
 	}
-	if texts, _ := all(t, ctx, l, 1, places[2]); len(texts) != 2 {
+	if texts, _ := all(ctx, t, l, 1, places[2]); len(texts) != 2 {
 		t.Errorf("behind the place before there is %q, want two entries", texts)
 	}
 	if err := l.Truncate(ctx, 1, at); err != nil {
@@ -218,7 +218,7 @@ func TestReadAllocatesLittle(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range looks {
-		all(t, ctx, l, 0, at)
+		all(ctx, t, l, 0, at)
 	}
 	runtime.ReadMemStats(&after)
 	if each := (after.TotalAlloc - before.TotalAlloc) / looks; each > most {
@@ -237,7 +237,7 @@ func TestReadOfANewStream(t *testing.T) {
 		_ = l.clock.Sleep(ctx, 4*tryAgain)
 		made <- l.create(ctx, 0)
 	}()
-	if texts, _ := all(t, ctx, l, 0, log.Place{}); len(texts) > 0 {
+	if texts, _ := all(ctx, t, l, 0, log.Place{}); len(texts) > 0 {
 		t.Errorf("a new stream has %q", texts)
 	}
 	if err := <-made; err != nil {

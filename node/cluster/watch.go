@@ -15,7 +15,7 @@ import (
 
 // watch stores the entries that other nodes write.
 func (c *Cluster) watch(w jetstream.KeyWatcher) {
-	defer w.Stop()
+	defer func() { _ = w.Stop() }()
 	for {
 		select {
 		case <-c.life.Done():

@@ -28,7 +28,7 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	if _, err := policies.New("defualt", policies.Setting{}); err == nil || !strings.Contains(err.Error(), "want one of default, plan") {
+	if _, err := policies.New("defaults", policies.Setting{}); err == nil || !strings.Contains(err.Error(), "want one of default, plan") {
 		t.Errorf("error %v", err)
 	}
 	if !policies.Blind("uniform") || policies.Blind(policies.Default) {

@@ -108,13 +108,12 @@ func (h *head) finish() bool {
 // search returns the range of numbers of the fingerprints with byte b in the bucket that begins at bit at, whose
 // first fingerprint has the number from.
 func (h *head) search(at, from int, b byte) (int, int) {
-	to := 0
 	for steps := 0; h.has(at) && h.bytes[from] < b; at, from = at+1, from+1 {
 		if steps++; steps == longBucket {
 			return h.searchLong(at, from, b)
 		}
 	}
-	to = from
+	to := from
 	for ; h.has(at) && h.bytes[to] == b; at, to = at+1, to+1 {
 		if to-from == longBucket {
 			_, to = h.searchLong(at, to, b)

@@ -40,7 +40,7 @@ func (s *Set) load() error {
 // notThere makes damage of a missing file.
 func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: a file is missing: %v", ErrDamaged, err)
+		return fmt.Errorf("%w: a file is missing: %v", ErrDamaged, err) //nolint:errorlint // it is damage, not an absent set
 	}
 	return err
 }

@@ -69,13 +69,13 @@ func (n *node) command(f *Fault) {
 	u := n.web.url(f.Site, f.Page%n.c.Sites[f.Site].Pages)
 	switch f.Kind {
 	case pauseAll:
-		n.order(crawl.PauseAll{Paused: true}, nil)
-		n.undo(f.For, func(n *node) { n.order(crawl.PauseAll{}, nil) })
+		n.order(crawl.PauseAll{Paused: true})
+		n.undo(f.For, func(n *node) { n.order(crawl.PauseAll{}) })
 	case pauseSite:
-		n.order(crawl.Pause{Site: site, Paused: true}, nil)
+		n.order(crawl.Pause{Site: site, Paused: true})
 		n.undo(f.For, func(n *node) {
 			n.watch.shared(f)
-			n.order(crawl.Pause{Site: site}, nil)
+			n.order(crawl.Pause{Site: site})
 		})
 	case blockHost:
 		block := crawl.Block{Host: site.Host()}
@@ -85,20 +85,20 @@ func (n *node) command(f *Fault) {
 				block.Until = n.clock().Add(-time.Hour) // an invalid order
 			}
 		}
-		n.order(block, nil)
-		n.undo(f.For, func(n *node) { n.order(crawl.Unblock{Host: site.Host()}, nil) })
+		n.order(block)
+		n.undo(f.For, func(n *node) { n.order(crawl.Unblock{Host: site.Host()}) })
 	case addSeed:
-		n.order(crawl.Add{Seeds: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/given/%d", f.Value))}}, nil)
+		n.order(crawl.Add{Seeds: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/given/%d", f.Value))}})
 	case recrawl:
-		n.order(crawl.Recrawl{URL: u}, nil)
+		n.order(crawl.Recrawl{URL: u})
 	case recrawlSite:
-		n.order(crawl.RecrawlSite{Site: site}, nil)
+		n.order(crawl.RecrawlSite{Site: site})
 	case purgePage:
-		n.order(crawl.Purge{Target: store.Target{URL: u}}, nil)
+		n.order(crawl.Purge{Target: store.Target{URL: u}})
 	case purgeSite:
-		n.order(crawl.Purge{Target: store.Target{Site: site}}, nil)
+		n.order(crawl.Purge{Target: store.Target{Site: site}})
 	case ping:
-		n.order(crawl.Ping{URLs: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/word/%d", f.Value))}}, nil)
+		n.order(crawl.Ping{URLs: []weburl.URL{u, n.web.at(f.Site, fmt.Sprintf("/word/%d", f.Value))}})
 	case reload, changeBudget:
 		next := n.watch.crawl
 		if f.Kind == changeBudget && next.Budget > 0 {
@@ -110,7 +110,7 @@ func (n *node) command(f *Fault) {
 		}
 		n.watch.reloading(next)
 		n.settings = n.settingsOf(next)
-		n.order(crawl.Reload{Settings: n.settings}, nil)
+		n.order(crawl.Reload{Settings: n.settings})
 	}
 }
 
@@ -136,11 +136,11 @@ func (n *node) lift() {
 		what, name, _ := strings.Cut(key, " ")
 		switch what {
 		case "all":
-			n.order(crawl.PauseAll{}, nil)
+			n.order(crawl.PauseAll{})
 		case "site":
-			n.order(crawl.Pause{Site: weburl.Site(name)}, nil)
+			n.order(crawl.Pause{Site: weburl.Site(name)})
 		case "host":
-			n.order(crawl.Unblock{Host: name}, nil)
+			n.order(crawl.Unblock{Host: name})
 		}
 		if n.trial.node != n {
 			return

@@ -58,7 +58,7 @@ func (n *node) leave(l crawl.Leave) {
 	}
 	n.trace("< leave %d %v", l.Turn, l.Granted)
 	if n.plant == "leave-ignored" && !l.Granted {
-		n.watch.started(n, e) // counted as if it was made
+		n.watch.started(e) // counted as if it was made
 		n.watch.ended(n, e)
 	}
 	if l.Granted {
@@ -92,7 +92,7 @@ func (n *node) request(e *errand) {
 		n.watch.paid(site)
 	}
 	if e.heard() {
-		n.watch.started(n, e)
+		n.watch.started(e)
 	}
 	e.ends = n.now + took
 	n.soon(took, func() { n.answered(e) })

@@ -34,7 +34,7 @@ type node struct {
 	appending bool
 	draining  bool
 	ranking   int // Sort and Weigh that are under way
-	orders    map[uint64]*sent
+	orders    map[uint64]crawl.Order
 	number    uint64
 	waiting   []*errand // to be processed
 	working   int
@@ -45,7 +45,7 @@ type node struct {
 }
 
 func newNode(t *trial) *node {
-	n := &node{trial: t, life: t.result.Lives, turns: map[crawl.Turn]*errand{}, orders: map[uint64]*sent{}}
+	n := &node{trial: t, life: t.result.Lives, turns: map[crawl.Turn]*errand{}, orders: map[uint64]crawl.Order{}}
 	n.encoder = warc.NewEncoder(0)
 	return n
 }
@@ -190,7 +190,7 @@ func (n *node) begin() {
 	n.watch.ready(n)
 	if struck := n.watch.struck; len(struck) > 0 {
 		n.watch.struck = nil
-		n.order(crawl.Strike{Pages: struck}, nil)
+		n.order(crawl.Strike{Pages: struck})
 	}
 	n.inbox = append(n.inbox, crawl.Begin{})
 	n.tell(crawl.Room{Turns: n.room()})
@@ -302,18 +302,12 @@ func (n *node) done(turn crawl.Turn) {
 }
 
 // order gives the shard an order.
-func (n *node) order(o crawl.Order, then func(crawl.Reply)) {
+func (n *node) order(o crawl.Order) {
 	n.number++
-	n.orders[n.number] = &sent{order: o, then: then}
+	n.orders[n.number] = o
 	n.trace("order %d: %s", n.number, describedOrder(o))
 	n.watch.ordered(n, o)
 	n.tell(crawl.Ordered{Number: n.number, Order: o})
-}
-
-// sent is an order that has not been answered.
-type sent struct {
-	order crawl.Order
-	then  func(crawl.Reply)
 }
 
 func (n *node) replied(r crawl.Reply) {
@@ -326,8 +320,5 @@ func (n *node) replied(r crawl.Reply) {
 	if r.Err != nil && !errors.Is(r.Err, crawl.ErrUnknown) && !errors.Is(r.Err, crawl.ErrOrder) {
 		n.must(r.Err)
 	}
-	n.watch.replied(n, o.order, r)
-	if o.then != nil {
-		o.then(r)
-	}
+	n.watch.replied(n, o, r)
 }

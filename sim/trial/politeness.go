@@ -32,7 +32,7 @@ type place struct {
 }
 
 // started checks a request as the server sees it.
-func (w *watch) started(n *node, e *errand) {
+func (w *watch) started(e *errand) {
 	site := e.URL.Site()
 	h := w.host(site)
 	w.t.result.Requests++

@@ -123,7 +123,7 @@ func (t *trial) trace(format string, args ...any) {
 	line = append(fmt.Appendf(line, format, args...), '\n')
 	t.digest.Write(line)
 	if t.out != nil {
-		t.out.Write(line)
+		_, _ = t.out.Write(line)
 	}
 	t.line = line
 }

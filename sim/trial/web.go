@@ -105,21 +105,21 @@ func (w *web) add(site, n int) {
 			p.changes = append(p.changes, time.Duration(at))
 		}
 	}
-	link := func(u weburl.URL, rel weburl.Rel) {
-		p.links = append(p.links, store.NewOutLink(u, rel, false, time.Time{}))
+	link := func(u weburl.URL) {
+		p.links = append(p.links, store.NewOutLink(u, weburl.RelAnchor, false, time.Time{}))
 	}
 	for child := 3*n + 1; child <= 3*n+3 && child < s.Pages; child++ {
-		link(w.url(site, child), weburl.RelAnchor)
+		link(w.url(site, child))
 	}
 	for range r.IntN(4) {
 		to := r.IntN(len(w.c.Sites))
-		link(w.url(to, r.IntN(w.c.Sites[to].Pages)), weburl.RelAnchor)
+		link(w.url(to, r.IntN(w.c.Sites[to].Pages)))
 	}
 	if n == 0 && site+1 < len(w.c.Sites) {
-		link(w.url(site+1, 0), weburl.RelAnchor)
+		link(w.url(site+1, 0))
 	}
 	if r.IntN(4) == 0 {
-		link(w.at(site, fmt.Sprintf("/dead/%d", n)), weburl.RelAnchor)
+		link(w.at(site, fmt.Sprintf("/dead/%d", n)))
 	}
 	w.pages[p.url] = p
 	if p.kind != text {
@@ -177,7 +177,7 @@ func (w *web) says(u weburl.URL, etag string, at time.Duration, epoch time.Time)
 	a := answer{status: http.StatusOK, contentType: "text/html", body: fmt.Sprintf("%s says %d", u, v), links: p.links}
 	for i, born := range p.births {
 		if v > i {
-			a.links = append(a.links[:len(a.links):len(a.links)], store.NewOutLink(born, weburl.RelAnchor, false, time.Time{}))
+			a.links = append(slices.Clip(a.links), store.NewOutLink(born, weburl.RelAnchor, false, time.Time{}))
 		}
 	}
 	switch p.kind {

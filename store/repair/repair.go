@@ -84,7 +84,7 @@ func replace(ctx context.Context, fsys vfs.FS, dir string, report func(store.Pro
 		return err
 	}
 	if _, err := fsys.Stat(db); err == nil {
-		to := ""
+		var to string
 		for n := 0; ; n++ {
 			to = fsys.PathJoin(aside, fmt.Sprintf("%s-%d", format.DatabaseDir, n))
 			if _, err := fsys.Stat(to); errors.Is(err, fs.ErrNotExist) {

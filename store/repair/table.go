@@ -37,7 +37,7 @@ func table(fsys vfs.FS, path string, fn func(entry) error) (lost int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	blocks, lost, ok := indexed(fsys, path, raw, fn)
+	blocks, lost, ok := indexed(fsys, path, fn)
 	if !ok {
 		blocks, lost = searched(raw)
 	}
@@ -59,7 +59,7 @@ func table(fsys vfs.FS, path string, fn func(entry) error) (lost int64, err erro
 
 // indexed returns the blocks of rows in a table's index, and passes on its range deletions. It reports whether the
 // index is readable.
-func indexed(fsys vfs.FS, path string, raw []byte, fn func(entry) error) (blocks []block.Handle, lost int64, ok bool) {
+func indexed(fsys vfs.FS, path string, fn func(entry) error) (blocks []block.Handle, lost int64, ok bool) {
 	defer func() {
 		if recover() != nil { // the library's decoders panic at what they did not write
 			ok = false

@@ -71,10 +71,10 @@ func (e *Encoder) compress(dst, text []byte) []byte {
 		w = e.small
 	}
 	w.Reset(&e.out)
-	w.Write(text[:header]) // writes to memory: none of these fails
-	w.Write(e.record.Block)
-	w.Write(text[header:])
-	w.Close()
+	_, _ = w.Write(text[:header]) // writes to memory: none of these fails
+	_, _ = w.Write(e.record.Block)
+	_, _ = w.Write(text[header:])
+	_ = w.Close()
 	if large && len(dst) == 0 && len(e.out) > cap(e.out)/2 {
 		dst = e.out // a copy would save little
 	} else {

@@ -276,7 +276,7 @@ func (w *Writer) salvage() {
 	t, ok := w.file.(truncater)
 	whole := ok && w.synced > 0 && t.Truncate(w.synced) == nil && w.file.Sync() == nil
 	if err := w.file.Close(); err == nil && whole {
-		w.rename() // if not, Recover will
+		_ = w.rename() // if not, Recover will
 	}
 	w.file = nil
 }

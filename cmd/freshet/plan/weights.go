@@ -218,8 +218,9 @@ func (l *ClickLog) row(t *table.Table) error {
 	if err != nil {
 		return err
 	}
-	url, known := t.Text("url"), false
-	s.Page, known = l.numbers[url]
+	url := t.Text("url")
+	page, known := l.numbers[url]
+	s.Page = page
 	switch event := t.Text("event"); event {
 	case "", "shown":
 	case "click":

@@ -14,8 +14,8 @@ import (
 // between, nothing for null.
 type parquetRows struct {
 	file   string
-	names  []string // of the columns
-	reader *parquet.Reader
+	names  []string        // of the columns
+	reader *parquet.Reader //nolint:staticcheck // the other readers need a type for the rows
 	next1  [1]parquet.Row
 	fields []string
 	number int // of the row

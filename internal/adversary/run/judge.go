@@ -152,7 +152,7 @@ func (o *outcome) look(freshet, dir string, w opening) error {
 	command.Stderr = &said
 	out, err := command.Output()
 	if err != nil {
-		return fmt.Errorf("freshet pages: %w: %s (the crawl: %v, %d kills, %s)", err, &said, o.died, o.kills, o.said)
+		return fmt.Errorf("freshet pages: %w: %s (the crawl: %w, %d kills, %s)", err, &said, o.died, o.kills, o.said)
 	}
 	live := map[string]bool{}
 	o.became = map[string]map[string]int{}
