@@ -5,9 +5,16 @@ go 1.26.0
 // Its tables would take 80 MB and 0.1 s of every command; nothing here uses them.
 replace github.com/markusmobius/go-dateparser => ./text/dateparser
 
+// The library that finds main text would guess the language of each text; nothing here uses that. What guesses it for
+// Freshet is the same fork, by the name of its origin.
+replace (
+	github.com/RadhiFadlillah/whatlanggo => ./text/whatlanggo
+	github.com/abadojack/whatlanggo => github.com/RadhiFadlillah/whatlanggo v0.0.0-20240916001553-aac1f0f737fc
+)
+
 require (
 	github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2
-	github.com/RadhiFadlillah/whatlanggo v0.0.0-20240916001553-aac1f0f737fc
+	github.com/abadojack/whatlanggo v1.0.1
 	github.com/andybalholm/brotli v1.2.8
 	github.com/blevesearch/bleve/v2 v2.6.3
 	github.com/blevesearch/bleve_index_api v1.4.1
@@ -49,6 +56,7 @@ require (
 require (
 	github.com/DataDog/zstd v1.5.7 // indirect
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect
+	github.com/RadhiFadlillah/whatlanggo v0.0.0-20240916001553-aac1f0f737fc // indirect
 	github.com/RaduBerinde/axisds v0.1.0 // indirect
 	github.com/RaduBerinde/btreemap v0.0.0-20250419174037-3d62b7205d54 // indirect
 	github.com/RoaringBitmap/roaring/v2 v2.14.5 // indirect

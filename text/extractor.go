@@ -13,7 +13,7 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
-	"github.com/RadhiFadlillah/whatlanggo"
+	"github.com/abadojack/whatlanggo"
 	trafilatura "github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -176,7 +176,9 @@ func contained(tree *html.Node, own weburl.URL, whole bool) (found *trafilatura.
 	if err != nil {
 		return nil
 	}
-	options := trafilatura.Options{Focus: trafilatura.FavorRecall, OriginalURL: at, IncludeLinks: true}
+	config := trafilatura.DefaultConfig()
+	config.MinOutputSize = 0 // an author and a date count without text
+	options := trafilatura.Options{Config: config, Focus: trafilatura.FavorRecall, OriginalURL: at, IncludeLinks: true}
 	if !whole {
 		options.PruneSelector = "body > *" // after title, author and date are found
 	}

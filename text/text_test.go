@@ -565,6 +565,15 @@ func TestTimeOfMarkdown(t *testing.T) {
 	}
 }
 
+// TestUntitled holds that a page without a title has its author and date.
+func TestUntitled(t *testing.T) {
+	d := read(t, `<meta name="author" content="Ada Lovelace"><meta property="article:published_time" content="2026-03-02">
+		<body><p>`+strings.Repeat("What the page says. ", 30)+`</p></body>`, nil, false)
+	if d.Byline != "Ada Lovelace" || d.Date.Format(time.DateOnly) != "2026-03-02" {
+		t.Errorf("by %q, %v", d.Byline, d.Date)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(manual(3)), "text/html")
 	f.Add([]byte("<table><a><pre>\n<li><select><math><mi></svg>"), "text/html; charset=utf-16")
