@@ -53,6 +53,51 @@ func TestCommonWord(t *testing.T) {
 	}
 }
 
+// TestCommonPhrase holds that a phrase of common words is found on all pages that have it if they are few, and that a
+// phrase on many pages is looked for only until enough are found. A phrase that is excluded leaves out each page that
+// has it.
+func TestCommonPhrase(t *testing.T) {
+	x, err := Open(Options{Dir: filepath.Join(t.TempDir(), "index"), Clock: clock.Real(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	const often, late = 3 * enoughFound, 20
+	added := 0
+	add := func(text string, pages int) {
+		batch := x.bleve.NewBatch() // has no order
+		for range pages {
+			if err := batch.Index(fmt.Sprintf("http://h.test/%d", added), &entry{Text: text}); err != nil {
+				t.Fatal(err)
+			}
+			added++
+		}
+		if err := x.bleve.Batch(batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("up down and", often)
+	add("up and down", mostScored-often)
+	add("up down, down and up", late)
+	for words, want := range map[string]int{
+		`"up down"`:      often,
+		`"down up"`:      0,
+		`"and up"`:       late,
+		`"down and up"`:  late,
+		`up -"up and"`:   often + late,
+		`up -"down and"`: mostScored - often,
+	} {
+		terms, err := x.terms(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := x.ask(t.Context(), Query{Limit: 10}.build(terms), 2*mostScored, 0)
+		if err != nil || len(found) != want {
+			t.Errorf("%s: %d pages, %v, want %d", words, len(found), err, want)
+		}
+	}
+}
+
 type inBleve = bleve.Index // the interface has a method of its name
 
 // asked counts what Bleve is asked.

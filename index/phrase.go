@@ -16,8 +16,11 @@ import (
 // phrase is a query for the pages that have words one after the other in a field. Bleve's own query reads the positions
 // of the words in every page that has them all, and scores each of these pages. For common words that is nearly every
 // page. This one finds the next page with the phrase by itself, the rarest words first, and has Bleve score that page
-// alone. It ends with its context.
-type phrase struct{ *query.MatchPhraseQuery }
+// alone. It ends with its context and, if it is not excluded, with the query first that it is a part of.
+type phrase struct {
+	*query.MatchPhraseQuery
+	without bool // it is excluded: each page that has it counts
+}
 
 // Searcher implements query.Query.
 func (p phrase) Searcher(ctx context.Context, i bleve.IndexReader, m mapping.IndexMapping, o search.SearcherOptions) (search.Searcher, error) {
@@ -26,6 +29,9 @@ func (p phrase) Searcher(ctx context.Context, i bleve.IndexReader, m mapping.Ind
 		return nil, err
 	}
 	s := &phraseSearcher{Searcher: found, ctx: ctx}
+	if !p.without {
+		s.first = firstOf(ctx)
+	}
 	for _, token := range m.AnalyzerNamed(inWords).Analyze([]byte(p.MatchPhrase)) {
 		if err := s.add(i, p.Field(), token); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -39,8 +45,9 @@ func (p phrase) Searcher(ctx context.Context, i bleve.IndexReader, m mapping.Ind
 type phraseSearcher struct {
 	search.Searcher
 	ctx    context.Context
-	words  []*placed // the rarest first
-	starts []uint64  // of the phrase in the page, so far as the words are read
+	first  *firstSearcher // may be nil
+	words  []*placed      // the rarest first
+	starts []uint64       // of the phrase in the page, so far as the words are read
 	read   int
 }
 
@@ -83,7 +90,8 @@ func (w *placed) reach(to bleve.IndexInternalID) (ok bool, err error) {
 // checkedEvery is how many pages are read between two looks at the context.
 const checkedEvery = 64
 
-// find returns the first page with the phrase, from the page on that its rarest word has reached; nil if there is none.
+// find returns the first page with the phrase, from the page on that its rarest word has reached; nil if there is none,
+// or enough were found.
 func (s *phraseSearcher) find() (bleve.IndexInternalID, error) {
 	rarest := s.words[0]
 page:
@@ -108,6 +116,9 @@ page:
 			if s.keep(w); len(s.starts) == 0 {
 				break
 			}
+		}
+		if !s.first.look() {
+			return nil, nil
 		}
 		if len(s.starts) > 0 {
 			return rarest.page.ID, nil

@@ -197,7 +197,8 @@ var ErrQuery = errors.New("index: not a query")
 // build makes what Bleve is asked: for the pages that have all terms, and for those that have them all in the title,
 // which are looked at also where the others are too many.
 func (q Query) build(terms []term) query.Query {
-	return bleve.NewDisjunctionQuery(first{q.in(terms, "text")}, first{q.in(terms, "title")})
+	enough := max(enoughFound, (q.From+q.Limit)*searchedBeyond)
+	return bleve.NewDisjunctionQuery(first{q.in(terms, "text"), enough}, first{q.in(terms, "title"), enough})
 }
 
 // in asks for the pages that have each term in a field. The text has the words of the title too, but not its phrases.
@@ -252,7 +253,7 @@ func (t term) in(field string) query.Query {
 		q := bleve.NewMatchPhraseQuery(t.words)
 		q.SetField(field)
 		q.SetBoost(boost)
-		return phrase{q}
+		return phrase{q, t.without}
 	}
 	q := bleve.NewTermQuery(t.words)
 	q.SetField(field)
