@@ -14,8 +14,8 @@ const (
 	// nearly all pages, and to score a million takes a large part of a second.
 	mostScored = 20_000
 
-	// enoughFound is how many pages with a phrase are enough, once so many pages with its words were looked at. A phrase
-	// that few pages have is looked for in all of them.
+	// enoughFound is how many pages with a phrase are enough, once mostScored pages with its words were looked at. A
+	// phrase that few pages have is looked for in all of them.
 	enoughFound = 100
 )
 

@@ -111,7 +111,7 @@ func (m *measurer) measure(n *html.Node) (size int) {
 	switch {
 	case n.Type == html.TextNode:
 		return len(strings.TrimSpace(n.Data))
-	case n.Type == html.CommentNode || n.DataAtom == atom.A || n.DataAtom == atom.Title || silent[n.DataAtom] || isChrome(n) || hidden(n):
+	case n.Type == html.CommentNode || n.DataAtom == atom.A || n.DataAtom == atom.Title || isSilent(n) || isChrome(n) || hidden(n):
 		return 0
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

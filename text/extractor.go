@@ -65,7 +65,7 @@ func (e *Extractor) Read(ctx context.Context, p *Page, own weburl.URL, site *Sit
 	}
 	tree := p.tree
 	if whole && found != nil && p.believes(found.ContentText, kept) {
-		d.Text, tree = found.ContentText, found.ContentNode
+		d.Text, tree = lines(found.ContentNode), found.ContentNode
 	} else {
 		d.Text = plain(p.blocks, kept)
 		if markdown {
@@ -186,6 +186,13 @@ func contained(tree *html.Node, own weburl.URL, whole bool) (found *trafilatura.
 	if err != nil {
 		return nil
 	}
+	if found.ContentNode != nil {
+		for n := range found.ContentNode.Descendants() {
+			if n.DataAtom == atom.Pre {
+				n.Data = "pre" // it has become code within a line
+			}
+		}
+	}
 	return found
 }
 
@@ -198,16 +205,51 @@ func clone(n *html.Node) *html.Node {
 	return out
 }
 
-// strip removes the elements that the library does not read, and those for browsers without scripts.
+// strip removes the elements that the library does not read, and those for browsers without scripts. It shields the
+// text behind those that the library removes.
 func strip(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
-		next := c.NextSibling
 		if unread(c) {
+			next := c.NextSibling
 			n.RemoveChild(c)
-		} else {
-			strip(c)
+			c = next
+			continue
 		}
-		c = next
+		strip(c)
+		switch {
+		case removed[c.DataAtom]:
+			shield(c)
+		case c.DataAtom == atom.Pre:
+			c.Attr = append(c.Attr, html.Attribute{Key: "lang", Val: "en"}) // the library keeps its lines
+		}
+		c = c.NextSibling
+	}
+}
+
+// removed are elements that the library removes, with the text behind them.
+var removed = map[atom.Atom]bool{
+	atom.Aside: true, atom.Audio: true, atom.Button: true, atom.Canvas: true, atom.Datalist: true, atom.Dialog: true,
+	atom.Embed: true, atom.Fieldset: true, atom.Figure: true, atom.Form: true, atom.Iframe: true, atom.Input: true,
+	atom.Ins: true, atom.Label: true, atom.Map: true, atom.Math: true, atom.Menu: true, atom.Nav: true,
+	atom.Object: true, atom.Output: true, atom.Picture: true, atom.Progress: true, atom.Rp: true, atom.Rt: true, atom.Rtc: true,
+	atom.Script: true, atom.Select: true, atom.Textarea: true, atom.Time: true, atom.Video: true,
+}
+
+// shield puts the text behind an element that the library removes into an element of its own. A time within a sentence
+// is a part of it.
+func shield(n *html.Node) {
+	tail := n.NextSibling
+	if tail == nil || tail.Type != html.TextNode || strings.TrimSpace(tail.Data) == "" {
+		return
+	}
+	span := &html.Node{Type: html.ElementNode, DataAtom: atom.Span, Data: "span"}
+	n.Parent.InsertBefore(span, tail)
+	n.Parent.RemoveChild(tail)
+	span.AppendChild(tail)
+	before := n.PrevSibling
+	within := n.Parent.DataAtom == atom.P && before != nil && before.Type == html.TextNode
+	if n.DataAtom == atom.Time && within && strings.TrimSpace(before.Data) != "" {
+		span.InsertBefore(&html.Node{Type: html.TextNode, Data: said(n)}, tail)
 	}
 }
 
@@ -220,6 +262,60 @@ func unread(n *html.Node) bool {
 		return !strings.Contains(attribute(n, "type"), "json")
 	}
 	return false
+}
+
+// lines returns the text that the library found, a block a line. The library has cut the space at the ends of each
+// piece.
+func lines(root *html.Node) string {
+	var b strings.Builder
+	ended := false // the block is
+	add := func(piece string) {
+		switch {
+		case b.Len() == 0:
+		case ended:
+			b.WriteByte('\n')
+		default:
+			b.WriteByte(' ')
+		}
+		b.WriteString(piece)
+		ended = false
+	}
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		if n.Type == html.TextNode {
+			if piece := fold(n.Data); piece != "" {
+				add(piece)
+			}
+			return
+		}
+		block := !phrasing[atom.Lookup([]byte(n.Data))] // the library changes only the name
+		ended = ended || block || n.DataAtom == atom.Pre
+		if n.DataAtom == atom.Pre {
+			if piece := strings.Trim(said(n), "\n"); strings.TrimSpace(piece) != "" {
+				add(piece)
+			}
+		} else {
+			for c := range n.ChildNodes() {
+				walk(c)
+			}
+		}
+		ended = ended || block || n.DataAtom == atom.Pre
+	}
+	if root != nil {
+		walk(root)
+	}
+	return b.String()
+}
+
+// said returns the text below a node as it stands there.
+func said(n *html.Node) string {
+	var b strings.Builder
+	for below := range n.Descendants() {
+		if below.Type == html.TextNode {
+			b.WriteString(below.Data)
+		}
+	}
+	return b.String()
 }
 
 // kept returns for every block whether it is main text. known reports whether the site decided.

@@ -58,12 +58,27 @@ func parse(document []byte) (*html.Node, error) {
 			n.Attr[i].Val = named(n.Attr[i].Val)
 		}
 		if n.Type != html.ElementNode {
-			n.Data = named(n.Data)
+			n.Data = visible(named(n.Data))
 		} else if name, is := strings.CutPrefix(n.Data, unknown); is && formats[name] {
 			n.Data, n.DataAtom = name, atom.Lookup([]byte(name))
+		} else if n.DataAtom == atom.A && attribute(n, "href") == "" && attribute(n, "name") != "" {
+			// It is no link. It may never end, and have a page in it.
+			n.Data, n.DataAtom = "span", atom.Span
 		}
 	}
 	return tree, nil
+}
+
+// unseen are the signs that say where a line may break, and the mark of the order of bytes. Soft hyphens part words
+// that people search for.
+var unseen = strings.NewReplacer("\u00ad", "", "\u200b", "", "\ufeff", "")
+
+// visible returns a text without signs that are not seen.
+func visible(text string) string {
+	if strings.Contains(text, "\u00ad") || strings.Contains(text, "\u200b") || strings.Contains(text, "\ufeff") {
+		return unseen.Replace(text)
+	}
+	return text
 }
 
 // rename gives formatting elements their other names, wherever a document may have a tag: only the parser can tell a

@@ -132,7 +132,7 @@ func (w *walker) walk(n *html.Node, place uint64, in around) {
 		case atom.A:
 			in.link = true
 		}
-		if silent[n.DataAtom] || hidden(n) {
+		if isSilent(n) || hidden(n) {
 			return
 		}
 	case html.CommentNode, html.DoctypeNode:
@@ -150,8 +150,14 @@ func (w *walker) walk(n *html.Node, place uint64, in around) {
 			w.page.posts++
 		}
 	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		w.walk(c, place, in)
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		if isMark(c) {
+			n.RemoveChild(c)
+		} else {
+			w.walk(c, place, in)
+		}
+		c = next
 	}
 	if !inline {
 		w.end()
@@ -199,18 +205,52 @@ func (w *walker) end() {
 
 // phrasing are the elements that do not divide a block.
 var phrasing = map[atom.Atom]bool{
-	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Big: true, atom.Cite: true,
-	atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true,
-	atom.Img: true, atom.Ins: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Q: true, atom.S: true,
-	atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strike: true, atom.Strong: true, atom.Sub: true,
+	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Big: true, atom.Button: true,
+	atom.Cite: true, atom.Code: true, atom.Data: true, atom.Del: true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true,
+	atom.Img: true, atom.Ins: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Q: true, atom.Rb: true,
+	atom.Ruby: true, atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strike: true, atom.Strong: true, atom.Sub: true,
 	atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true,
 }
 
 // silent are the elements whose text is not read.
 var silent = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Iframe: true, atom.Svg: true, atom.Object: true,
-	atom.Select: true, atom.Button: true, atom.Math: true,
+	atom.Select: true, atom.Math: true, atom.Rp: true, atom.Rt: true, atom.Rtc: true,
+	atom.Textarea: true, atom.Datalist: true,
 }
+
+// isSilent reports whether the text of an element is not read. A button in a heading opens what the heading is of.
+func isSilent(n *html.Node) bool {
+	if n.DataAtom == atom.Button {
+		heading, _ := headed(n)
+		return !heading
+	}
+	return silent[n.DataAtom]
+}
+
+// isMark reports whether an element is a sign beside a heading that leads to the heading itself, or to a page that
+// edits it.
+func isMark(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Span:
+		return strings.Contains(attribute(n, "class"), "mw-editsection")
+	case atom.A:
+		return strings.Contains(attribute(n, "href"), "#") && !says(n)
+	}
+	return false
+}
+
+// says reports whether there is a letter, a digit or an image below a node.
+func says(n *html.Node) bool {
+	for below := range n.Descendants() {
+		if below.DataAtom == atom.Img || below.Type == html.TextNode && strings.ContainsFunc(below.Data, isWord) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // headed reports whether a text node is in a heading, and whether its white space counts.
 func headed(n *html.Node) (heading, pre bool) {

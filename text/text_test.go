@@ -137,8 +137,8 @@ func BenchmarkBrief(b *testing.B) {
 // TestMainVersion holds the digest to its version: values that are stored must not change.
 func TestMainVersion(t *testing.T) {
 	digest, ok := parse(t, manual(1)).MainDigest()
-	const want = "daea68acbe91368a0c71ff169cb53de7" // of version 129
-	if got := hex.EncodeToString(digest[:]); !ok || text.MainVersion != 129 || got != want {
+	const want = "daea68acbe91368a0c71ff169cb53de7" // of version 130
+	if got := hex.EncodeToString(digest[:]); !ok || text.MainVersion != 130 || got != want {
 		t.Errorf("version %d gives %s, %v: want %s", text.MainVersion, got, ok, want)
 	}
 	if _, ok := parse(t, "<nav>Home</nav>").MainDigest(); ok {
@@ -562,6 +562,48 @@ func TestTimeOfMarkdown(t *testing.T) {
 	cancel()
 	if d := e.Read(ctx, p, u, nil, true); d.Markdown != d.Text || !strings.HasPrefix(d.Text, "word word") {
 		t.Errorf("%.60q of %.60q", d.Markdown, d.Text)
+	}
+}
+
+// TestPieces holds how pieces of pages are read, also where the library reads the page: an article.
+func TestPieces(t *testing.T) {
+	long := strings.Repeat("What the page says in a sentence. ", 12)
+	for _, c := range []struct {
+		name, html  string
+		want, never string // lines of the text
+		article     bool
+	}{
+		{"furigana", `<p>漢字を<ruby>明<rp>(</rp><rt>あ</rt><rp>)</rp>日<rt>す</rt></ruby>読む</p>`, "漢字を明日読む", "あ", false},
+		{"soft hyphens", `<p>Die Bundes&shy;regierung und Zero&#8203;width</p>`, "Die Bundesregierung und Zerowidth", "\u00ad", false},
+		{"links to headings", `<h2>Title<a href="#title">¶</a></h2><dl><dt>func(x)<a href="#f">#</a><dd>does</dl>`, "Title\nfunc(x)\ndoes", "¶", false},
+		{"links to notes", `<p>It is so<a href="#n1">[1]</a></p>`, "It is so[1]", "", false},
+		{"edit links", `<h2>Life<span class="mw-editsection"><span>[</span><a href="/e">edit</a><span>]</span></span></h2>`, "Life", "edit", false},
+		{"questions", `<h3><button>Why is it so?</button></h3><div>Because.</div><button>Send</button>`, "Why is it so?\nBecause.", "Send", false},
+		{"open anchors", `<p>Before.<a name="x" /></p><p>Behind the anchor.</p><p>And more.</p>`, "Before.\nBehind the anchor.\nAnd more.", "", false},
+		{"forms", `<textarea>typed</textarea><datalist><option>offered</datalist><p>Text.</p>`, "Text.", "typed", false},
+		{"blocks of an article", `<h2>Part</h2><p>One <b>bold</b> word.</p><ul><li>first<li>second</ul><pre>a` + "\n" + `  b</pre>`,
+			"Part\nOne bold word.\nfirst\nsecond\na\n  b", "", true},
+		{"behind a time", `<p>On <time datetime="2026-01-02">2 January</time>, it was said to be so.</p>`, "On 2 January, it was said to be so.", "", true},
+		{"behind elements without text", `<p>A <picture><img src="a"></picture> picture, a <label>x</label> label.</p>`, "A picture, a label.", "", true},
+	} {
+		document := "<title>T</title><body><div><p>" + long + "</p>" + c.html + "<p>" + long + "</p></div>"
+		if c.article {
+			document = strings.NewReplacer("<div>", "<article>", "</div>", "</article>").Replace(document)
+		}
+		d := read(t, document, nil, false)
+		whole := strings.TrimSpace(long) + "\n" + c.want + "\n" + strings.TrimSpace(long)
+		if d.Text != whole || c.never != "" && strings.Contains(d.Text, c.never) {
+			t.Errorf("%s: got %q, want %q", c.name, strings.ReplaceAll(d.Text, long, "…"), c.want)
+		}
+	}
+}
+
+// TestCodeOfArticle holds that code in an article is a block of code in its Markdown.
+func TestCodeOfArticle(t *testing.T) {
+	long := "<p>" + strings.Repeat("What the page says in a sentence. ", 12) + "</p>"
+	d := read(t, "<article>"+long+"<pre><code>one\n  two</code></pre><pre>three\n  four</pre>"+long+"</article>", nil, true)
+	if !strings.Contains(d.Markdown, "```\none\n  two\n```") || !strings.Contains(d.Markdown, "```\nthree\n  four\n```") {
+		t.Error(d.Markdown)
 	}
 }
 
