@@ -129,7 +129,7 @@ func (n *Node) watchDisk() {
 	if err != nil || int64(usage.AvailBytes) >= n.opt.MinFree {
 		return
 	}
-	n.opt.Logger.Error("crawl stops: the disk is nearly full", "free_bytes", usage.AvailBytes,
+	n.opt.Logger.Info("crawl stops: the disk is nearly full", "free_bytes", usage.AvailBytes,
 		"min_free_bytes", n.opt.MinFree)
 	n.short.Store(true)
 	n.tell(crawl.End{Reason: crawl.DiskFull})

@@ -503,6 +503,8 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 // stay free, in bytes.
 func outcome(s node.Summary, untried, ends bool, free, least int64) error {
 	switch {
+	case s.StoppedBy == crawl.Signal && s.Trouble != nil:
+		return &command.Error{Code: command.ExitInterrupted, Err: fmt.Errorf("nothing was stored: %s", s.Trouble)}
 	case s.StoppedBy == crawl.Signal:
 		return &command.Error{Code: command.ExitInterrupted}
 	case untried:

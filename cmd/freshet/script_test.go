@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the scripts of testdata/script. They fix what people and programs type and what freshet tells them:
 // flags, exit codes, both streams. The scripts have these commands in addition to testscript's own:
 //
-//	exits CODE freshet ARG…   wants the exit code
+//	exits CODE freshet ARG…   wants the exit code, and in the scripts of mistakes one line that tells of the mistake
 //	awaits FILE               waits until the file exists
 //	damage DIR                zeroes the middle third of every file of a folder
 //
@@ -45,8 +45,8 @@ func TestScripts(t *testing.T) {
 	address := strings.TrimPrefix(web.URL, "http://")
 	closed := httptest.NewServer(nil)
 	closed.Close()
-	config := fmt.Sprintf("resolve: [site.test=%s, closed.test=%s, forbids.test=%s, broken.test=%s, down.test=%s, locked.test=%s, ring.test=%s, packed.test=%s]\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n",
-		address, strings.TrimPrefix(closed.URL, "http://"), address, address, address, address, address, address)
+	config := fmt.Sprintf("resolve: [site.test=%s, busy.test=%s, closed.test=%s, forbids.test=%s, broken.test=%s, down.test=%s, locked.test=%s, ring.test=%s, packed.test=%s]\nallow-private: true\ndelay: 0s\nretries: 0\nlisten: \"\"\n",
+		address, address, strings.TrimPrefix(closed.URL, "http://"), address, address, address, address, address, address)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -74,6 +74,13 @@ func exits(script *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		script.Fatalf("exit code %d: want %d", got, want)
+	}
+	if strings.HasPrefix(script.Name(), "mistake-") && args[2] != "serve" {
+		said := script.ReadFile("stderr")
+		told := strings.Count("\n"+said, "\nfreshet: ")
+		if failed := got == 1 || got == 2; told > 1 || failed && told == 0 || strings.Contains(said, "level=ERROR") {
+			script.Fatalf("a mistake is told in %d lines, or in the log: want one line", told)
+		}
 	}
 }
 
@@ -104,7 +111,7 @@ func damage(script *testscript.TestScript, _ bool, args []string) {
 
 // smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that redirects. Other
 // sites go wrong. forbids.test lets only friend in. broken.test has a robots.txt that is out of order. locked.test
-// forbids all by its answers. down.test answers 500. ring.test redirects to itself. packed.test has a page of 5 MiB in
+// forbids all by its answers. busy.test asks for a pause of an hour. down.test answers 500. ring.test redirects to itself. packed.test has a page of 5 MiB in
 // a few kilobytes.
 func smallWeb() http.Handler {
 	mux := http.NewServeMux()
@@ -120,6 +127,11 @@ func smallWeb() http.Handler {
 	says("broken.test/robots.txt", http.StatusServiceUnavailable, "")
 	says("locked.test/robots.txt", http.StatusNotFound, "")
 	says("locked.test/", http.StatusForbidden, "")
+	says("busy.test/robots.txt", http.StatusNotFound, "")
+	mux.HandleFunc("busy.test/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
 	says("down.test/robots.txt", http.StatusNotFound, "")
 	says("down.test/", http.StatusInternalServerError, "")
 	says("ring.test/robots.txt", http.StatusNotFound, "")

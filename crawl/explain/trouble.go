@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"freshet/store"
 	"freshet/weburl"
@@ -67,18 +68,32 @@ func Outside(u weburl.URL, reason string) *Trouble {
 	return &Trouble{fmt.Sprintf("%s is outside of the crawl (%s)", u, reason), "see --scope, --opt-out and the limits"}
 }
 
-// steered returns the operator's order that stops requests for the page, or nil.
-func (x *explainer) steered() *Trouble {
+// shut returns the operator's order, or the failure of the host, that stops requests for the page now, or nil.
+func (x *explainer) shut() *Trouble {
 	g, closed := x.closed()
 	switch {
 	case !closed:
-		return nil
+		return x.backsOff()
 	case g.Reason == "paused":
 		return &Trouble{"the crawl of " + string(x.url.Site()) + " is paused", "freshet resume lets it go on"}
 	case g.Reason == "blocked":
 		return &Trouble{x.url.Host() + " is blocked", "freshet unblock " + x.url.Host() + " lifts that"}
 	}
 	return &Trouble{x.url.Host() + " is not visited at this hour", "see its rule in the file that --scope names"}
+}
+
+// longWait is a wait that is worth telling: politeness alone is shorter, also after a restart.
+const longWait = time.Minute
+
+// backsOff returns the trouble of a host that failed, or asked for a pause, and is not asked for long, or nil.
+func (x *explainer) backsOff() *Trouble {
+	for _, g := range x.out.Gates {
+		if g.Gate == "host" && g.Reason == "back-off" && g.Until != nil && g.Until.After(x.now.Add(longWait)) {
+			cause := fmt.Sprintf("%s failed or asked for a pause, and is not asked again before %s", x.url.Host(), inWords(*g.Until))
+			return &Trouble{cause, "wait, or run again later, with a longer --delay"}
+		}
+	}
+	return nil
 }
 
 // closed returns the gate by which an operator stops requests to the host now.
@@ -96,7 +111,7 @@ func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
 	site := x.url.Site()
 	switch {
 	case state.Fetched == 0:
-		return x.steered()
+		return x.shut()
 	case state.Kept == 0 && state.Status == 0:
 		return x.unanswered(state.Reason, runLater)
 	case state.Kept == 0:
@@ -105,7 +120,7 @@ func (x *explainer) robotsTrouble(state store.RobotsState) *Trouble {
 	}
 	rules, err := x.Robots.Rules(site)
 	if err != nil || rules.Allowed(x.url) {
-		return x.steered()
+		return x.shut()
 	}
 	if !rules.Allowed(site.Root()) {
 		return &Trouble{"robots.txt of " + string(site) + " forbids all pages to this crawler", "ask its owner for access, or for a name to use as --user-agent"}

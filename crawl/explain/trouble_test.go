@@ -2,7 +2,9 @@ package explain
 
 import (
 	"testing"
+	"time"
 
+	"freshet/frontier"
 	"freshet/store"
 	"freshet/weburl"
 )
@@ -28,6 +30,10 @@ func TestTrouble(t *testing.T) {
 		{"stored", world{site: asked, page: known(func(p *Page) { p.State, p.Versions = store.StateLive, 1 })}, ""},
 		{"waits", world{site: asked, page: known(pending)}, ""},
 		{"not asked yet", world{page: known(pending)}, ""},
+		{"host asks for a pause", world{site: asked, page: known(pending), obstacles: []frontier.Obstacle{{Gate: "back-off", Until: now.Add(time.Hour)}}},
+			"a.test failed or asked for a pause, and is not asked again before 2026-03-01 13:00:00 UTC: wait, or run again later, with a longer --delay"},
+		{"host was asked just before", world{site: asked, page: known(pending), obstacles: []frontier.Obstacle{{Gate: "back-off", Until: now.Add(15 * time.Second)}}}, ""},
+		{"host has its interval", world{site: asked, page: known(pending), obstacles: []frontier.Obstacle{{Gate: "interval", Until: now.Add(time.Second)}}}, ""},
 		{"loopback", world{site: robots(0, "fetch: dns: refused-address: fetch: address 127.0.0.3 (loopback): not an address of the public internet"), page: known(pending)},
 			"a.test (127.0.0.3) is a loopback address: add --allow-private if you mean to crawl it"},
 		{"no address", world{site: robots(0, "fetch: dns: dns-failed: fetch: look up a.test: host has no address"), page: known(pending)},
