@@ -103,7 +103,7 @@ func (o *exportOrder) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.parquet, "parquet", "", "file to write the page table to, - for standard output")
 	flags.StringVar(&o.ccIndex, "cc-index", "", "file to write an index of the stored versions to, as Parquet with Common Crawl's columns; - for standard output")
 	flags.StringVar(&o.text, "text", "", "file to write the texts of the live pages to, one JSON object per line, compressed if the name ends in .zst; Parquet if it ends in .parquet; - for standard output")
-	flags.StringVar(&o.markdown, "markdown", "", "the same, as Markdown")
+	flags.StringVar(&o.markdown, "markdown", "", "file to write the texts of the live pages to, as Markdown, in the forms of --text")
 	flags.StringVar(&o.since, "since", "", "of --text and --markdown: the cursor that the export before printed; only what has changed since")
 	flags.StringSliceVar(&o.uses, "uses", []string{"search", "ai-input", "ai-train"}, "of --text and --markdown: what they are for; pages that disallow one of these uses are left out; empty: none are")
 	flags.StringVar(&o.sitemap, "sitemap", "", "sitemap of the live pages to write: a file FILE.xml, or a folder")
@@ -111,6 +111,7 @@ func (o *exportOrder) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.site, "site", "", "of the sitemap: only pages of this site, such as https://example.org")
 	flags.StringVar(&o.sitemapURL, "sitemap-url", "", "URL of the folder where the sitemaps will be; needed for more than 50,000 pages")
 	flags.IntVar(&o.partition, "partition", -1, "partition to write to --out")
+	flags.Lookup("partition").DefValue = "0" // which help does not show: the default is to export none
 	flags.StringVar(&o.out, "out", "-", "file to write the partition to, - for standard output")
 }
 

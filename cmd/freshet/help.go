@@ -41,7 +41,7 @@ var settingSections = []section{
 	{"Speed and trials", []string{"connections", "fleet", "gamma", "memory", "shards", "clock", "record-trace", "log"}},
 }
 
-// groupHelp makes help list commands and settings in sections.
+// groupHelp makes help say first what a command does, and list commands and settings in sections.
 func groupHelp(root *cobra.Command) {
 	for _, s := range commandSections {
 		root.AddGroup(&cobra.Group{ID: s.title, Title: s.title + ":"})
@@ -51,6 +51,7 @@ func groupHelp(root *cobra.Command) {
 			}
 		}
 	}
+	root.SetHelpTemplate("{{if .HasParent}}{{.Short}}.\n\n{{end}}{{with .Long}}{{. | trimTrailingWhitespaces}}\n\n{{end}}{{.UsageString}}")
 	cobra.AddTemplateFunc("sections", flagSections)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{sections .LocalFlags}}", 1))

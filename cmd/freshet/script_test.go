@@ -111,8 +111,8 @@ func damage(script *testscript.TestScript, _ bool, args []string) {
 
 // smallWeb is a site of three pages, one that is missing, one that robots.txt forbids and one that redirects. Other
 // sites go wrong. forbids.test lets only friend in. broken.test has a robots.txt that is out of order. locked.test
-// forbids all by its answers. busy.test asks for a pause of an hour. down.test answers 500. ring.test redirects to itself. packed.test has a page of 5 MiB in
-// a few kilobytes.
+// forbids all by its answers. busy.test asks for a pause of an hour. down.test answers 500. ring.test redirects to
+// itself. packed.test has a page of 5 MiB in a few kilobytes.
 func smallWeb() http.Handler {
 	mux := http.NewServeMux()
 	says := func(pattern string, status int, text string) {

@@ -348,7 +348,7 @@ func purgeCommand() *cobra.Command {
 		Long: "Deletes versions, visits and links, in every crawl of the directory. Soon after, their bytes are gone from every\n" +
 			"file. Only the URL stays, so that the page is not fetched again. A purged site is never crawled again.\n" +
 			"If URL is the home page of a site with other stored pages, add --site to delete them all, or --page to delete\n" +
-			"only that page.",
+			"only that page. On a terminal it asks before it deletes a site; in a script it does not.",
 		Example: "  freshet purge https://example.org/page.html\n  freshet purge --site https://example.org\n" +
 			"  freshet purge --site https://example.org --dry-run",
 	}
