@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,8 +121,9 @@ type Reader interface {
 	// many rows of pages and sites. after is the Next of the part before; empty: the first part, whose pages are a
 	// random sample of all.
 	Skipped(after string, samples, rows int) (Skipped, error)
-	// Sites returns a part of the table of sites.
-	Sites(SiteQuery) (Sites, error)
+	// Sites returns a part of the table of sites. Its cost does not grow with the requests for it: it may tell what
+	// matched a while ago. ctx bounds how long it waits for what another request reads.
+	Sites(ctx context.Context, q SiteQuery) (Sites, error)
 	// LastChanges returns the last changes of pages, the newest first.
 	LastChanges(ChangeQuery) ([]Change, error)
 	// Find returns pages whose URL is or contains a text; see Finding. after is where an earlier look ended.
@@ -177,7 +179,7 @@ func Handler(o Options) http.Handler {
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
 	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed, nodes: o.Nodes,
-		shows: make(shows, maxShows), tables: make(shows, 1), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
+		shows: make(shows, maxShows), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	s.windows(mux)
 	mux.HandleFunc("GET "+healthPath, ok)
@@ -275,7 +277,6 @@ type server struct {
 	nodes      func() Nodes // nil: there is no cluster
 	key        viewKey
 	shows      shows
-	tables     shows         // of all sites
 	watchers   chan struct{} // the streams of panes
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,10 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,7 +39,7 @@ func (f fake) Skipped(string, int, int) (Skipped, error) {
 	return Skipped{Refused: map[string]int64{"scope": 2}, Pages: []SkippedPages{{Reason: "missing 404", Count: 1, URLs: []string{"http://a.test/x"}}}}, f.fault
 }
 
-func (f fake) Sites(q SiteQuery) (Sites, error) {
+func (f fake) Sites(context.Context, SiteQuery) (Sites, error) {
 	return Sites{Matching: 1, Sites: []Site{{Site: "http://a.test", Host: "a.test", Pages: 3, Refused: map[string]int64{"scope": 2}, Waits: []Wait{{For: "interval"}}}}}, f.fault
 }
 
@@ -167,40 +165,5 @@ func TestContentIsData(t *testing.T) {
 	response, _ = get(t, Handler(Options{Reader: fake{}}), "/")
 	if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") {
 		t.Errorf("Content-Security-Policy %q", got)
-	}
-}
-
-// crowded is a fake that notes how many tables of sites are made at once.
-type crowded struct {
-	fake
-	now, most atomic.Int32
-}
-
-func (c *crowded) Sites(q SiteQuery) (Sites, error) {
-	n := c.now.Add(1)
-	defer c.now.Add(-1)
-	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
-	}
-	runtime.Gosched()
-	return c.fake.Sites(q)
-}
-
-// TestTablesOfAllSites holds that requests that read all sites of a store take one processor at most.
-func TestTablesOfAllSites(t *testing.T) {
-	for _, target := range []string{"/sites?sort=pages", "/api/v1/sites?sort=due&backward=true", "/api/v1/sites?q=a"} {
-		reader := &crowded{}
-		h := Handler(Options{Reader: reader})
-		var all sync.WaitGroup
-		for range 64 {
-			all.Go(func() {
-				if response, _ := get(t, h, target); response.StatusCode != http.StatusOK {
-					t.Errorf("%s: %s", target, response.Status)
-				}
-			})
-		}
-		all.Wait()
-		if most := reader.most.Load(); most != 1 {
-			t.Errorf("%s: %d tables at once", target, most)
-		}
 	}
 }

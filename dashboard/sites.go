@@ -25,8 +25,10 @@ var SiteOrders = []string{"site", "pages", "fetched", "pending", "due", "refused
 
 // Sites is a part of the table of sites.
 type Sites struct {
-	Matching int64  `json:"matching"` // sites that match, shown here or not
-	Sites    []Site `json:"sites"`
+	Matching int64 `json:"matching"` // sites that match, shown here or not
+	// AsOf is when the order and Matching were found, if that was not now. The sites themselves are those of now.
+	AsOf  *time.Time `json:"as_of"`
+	Sites []Site     `json:"sites"`
 }
 
 // Site is what is known about a site. If Waits is empty, only ranking decides when its next page is fetched.
@@ -135,25 +137,12 @@ func (s *server) listSites(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	sites, err := s.tableOf(r, q)
+	sites, err := s.reader.Sites(r.Context(), q)
 	if err != nil {
 		fail(w, err)
 		return
 	}
 	writeJSON(w, sites)
-}
-
-// tableOf returns a part of the table of sites. A part that needs all sites of the store is made alone: requests for it
-// wait for each other, so that they take at most one processor from the crawl.
-func (s *server) tableOf(r *http.Request, q SiteQuery) (Sites, error) {
-	if q.Part != "" || q.Sort != SiteOrders[0] {
-		leave, err := s.tables.take(r.Context())
-		if err != nil {
-			return Sites{}, err
-		}
-		defer leave()
-	}
-	return s.reader.Sites(q)
 }
 
 // column is the head of a sortable column.
@@ -169,7 +158,7 @@ func (s *server) sites(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOrder, err)
 	}
-	table, err := s.tableOf(r, q)
+	table, err := s.reader.Sites(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}

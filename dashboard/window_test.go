@@ -149,7 +149,10 @@ type tallied struct {
 	reads *int
 }
 
-func (c tallied) Sites(q SiteQuery) (Sites, error) { *c.reads++; return c.twice.Sites(q) }
+func (c tallied) Sites(ctx context.Context, q SiteQuery) (Sites, error) {
+	*c.reads++
+	return c.twice.Sites(ctx, q)
+}
 
 // leaver is a browser that goes away after the first event.
 type leaver struct {

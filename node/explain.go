@@ -20,6 +20,11 @@ import (
 // Explain explains a URL in a running crawl. It takes a few reads, and one for each site in the URL's partition.
 // For a URL without a row it searches up to 100,000 rows for a page that links to it.
 func (n *Node) Explain(raw string) (explain.Explanation, error) {
+	return n.about().Explain(raw, n.opt.Clock.Now())
+}
+
+// about returns what explains URLs now. It reads the sites of a partition once.
+func (n *Node) about() explain.About {
 	opt := n.current().Options
 	x := explaining{opt: opt, settings: opt.settings(), store: n.store}
 	about := x.about(running{n}, running{n})
@@ -27,7 +32,7 @@ func (n *Node) Explain(raw string) (explain.Explanation, error) {
 	if about.Ranked != nil {
 		about.Ranking = running{n}
 	}
-	return about.Explain(raw, n.opt.Clock.Now())
+	return about
 }
 
 // running answers the questions of package explain for a crawl that runs.
@@ -152,6 +157,9 @@ type explaining struct {
 	opt      Options
 	settings crawl.Settings
 	store    *store.Store
+	// the scope of the seeds in a partition, which was read last; nil: none was
+	scoped    frontier.Scope
+	scopedFor weburl.Partition
 }
 
 func (x *explaining) about(hosts explain.Hosts, rules explain.Robots) explain.About {
@@ -261,6 +269,10 @@ func (x *explaining) Keeps(page store.Page) (reason frontier.Reason, ok bool, er
 
 // scope returns the scope from the rows of the sites. The sites of a domain are in one partition.
 func (x *explaining) scope(u weburl.URL) (frontier.Scope, error) {
+	home := x.store.Home(u.Site())
+	if x.scoped != nil && x.scopedFor == home {
+		return x.scoped, nil
+	}
 	scope, err := frontier.ParseScope(x.opt.Scope)
 	if err != nil {
 		return nil, err
@@ -268,7 +280,7 @@ func (x *explaining) scope(u weburl.URL) (frontier.Scope, error) {
 	for _, seed := range x.opt.Seeds {
 		scope.AddSeed(seed)
 	}
-	for row, err := range x.store.Sites(x.store.Home(u.Site())) {
+	for row, err := range x.store.Sites(home) {
 		if err != nil {
 			return nil, fmt.Errorf("crawl: explain %s: %w", u, err)
 		}
@@ -276,5 +288,6 @@ func (x *explaining) scope(u weburl.URL) (frontier.Scope, error) {
 			scope.AddSite(row.Site)
 		}
 	}
+	x.scoped, x.scopedFor = scope, home
 	return scope, nil
 }

@@ -11,14 +11,15 @@ const troubled = 20
 
 // Trouble returns what keeps the first page in trouble from being stored, for a crawl that has not stored a page since
 // its first run. Without a page, it returns what keeps the first seed out. It returns nil if a page is stored, or if
-// all pages only have to wait.
+// all pages only have to wait. It reads the sites of the partitions of the pages that it checks.
 func (n *Node) Trouble() (*explain.Trouble, error) {
 	total, err := n.store.Total()
 	if err != nil || total.Versions > 0 || total.States[store.StatePurged] > 0 {
 		return nil, err
 	}
+	about, now := n.about(), n.opt.Clock.Now()
 	if seeds := n.current().Options.Seeds; total.Pages == 0 && len(seeds) > 0 {
-		explained, err := n.Explain(seeds[0].String())
+		explained, err := about.Explain(seeds[0].String(), now)
 		if err != nil || explained.StoppedBy != "scope" && explained.StoppedBy != "guard" {
 			return nil, err
 		}
@@ -31,7 +32,7 @@ func (n *Node) Trouble() (*explain.Trouble, error) {
 				return nil, err
 			}
 			looked++
-			explained, err := n.Explain(row.URL.String())
+			explained, err := about.Explain(row.URL.String(), now)
 			if err != nil || explained.Trouble != nil {
 				return explained.Trouble, err
 			}

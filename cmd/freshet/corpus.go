@@ -177,7 +177,7 @@ func (p *publisher) catchUp(ctx context.Context) error {
 
 // corpus returns the corpus of a running crawl. It is valid until close.
 func (p *publisher) corpus(s *store.Store) *corpus {
-	p.texts = newCorpus(reader{store: s}, p.clock, p.searched)
+	p.texts = newCorpus(newReader(s), p.clock, p.searched)
 	p.texts.temp = filepath.Join(p.dir, "tmp") // a container may have no other place
 	return p.texts
 }

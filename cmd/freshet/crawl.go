@@ -441,7 +441,8 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 		steering.reload = d.reloader.reload
 		d.reloader.engine = engine
 	}
-	front, err := serveStatus(steering, options, to.open, news, member.nodes(options.Partitions))
+	now := statusBy(engine)
+	front, err := serveStatus(steering, now, options, to.open, news, member.nodes(options.Partitions))
 	if err != nil {
 		return errors.Join(err, engine.Close(), member.leave(false))
 	}
@@ -453,12 +454,12 @@ func runCrawl(cmd *cobra.Command, options node.Options, s *crawlSettings, d *dae
 	news.sweepQueries()
 	soft, hard, stop := interruptible(cmd.Context())
 	defer stop()
-	progress := crawlProgress(engine, options, quiet)
+	progress := crawlProgress(now, options, quiet)
 	if d != nil {
 		d.begin(front.window, to.open.address)
 		watching, silence := context.WithCancel(soft)
 		d.silence = silence
-		d.done.Go(func() { d.say(watching, engine, options, len(s.cluster.servers) == 0) })
+		d.done.Go(func() { d.say(watching, now, options, len(s.cluster.servers) == 0) })
 	}
 	unwatch := func() {}
 	if s.watch != nil {

@@ -149,7 +149,7 @@ func (e *exporter) export(uses []consent.Use) error {
 	}{
 		{"cdxj", e.cdxj, func(w io.Writer) error { return writeCDXJ(w, e.store.FS(), indexed, e.served) }},
 		{"wacz", e.wacz, func(w io.Writer) error { return writeWACZ(w, e.store, e.files, e.served) }},
-		{"parquet", e.parquet, func(w io.Writer) error { return writeParquet(w, reader{store: e.store}) }},
+		{"parquet", e.parquet, func(w io.Writer) error { return writeParquet(w, newReader(e.store)) }},
 		{"cc-index", e.ccIndex, func(w io.Writer) error { return writeCCIndex(w, e.store, e.served) }},
 		{"graph", e.graph, func(w io.Writer) error { return writeGraph(w, e.store) }},
 	} {

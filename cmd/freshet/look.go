@@ -85,11 +85,11 @@ func readingAPI(data, crawl string) (*api, error) {
 		return nil, err
 	}
 	var opened *index.Index
-	texts := newCorpus(reader{store: s}, clock.Real(), sync.OnceValues(func() (pages *index.Index, err error) {
+	texts := newCorpus(newReader(s), clock.Real(), sync.OnceValues(func() (pages *index.Index, err error) {
 		opened, err = index.OpenToSearch(index.Options{Dir: indexDir(data, crawl), Store: s})
 		return opened, err
 	}))
-	options := apiOptions(reader{store: s}, nil)
+	options := apiOptions(newReader(s), nil)
 	options.Corpus = texts
 	return inProcessAPI(options, func() error {
 		texts.close()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/crawl"
+	"freshet/crawl/explain"
 	"freshet/dashboard/units"
 	"freshet/node"
 )
@@ -84,13 +86,13 @@ func (p *progress) println(out io.Writer, line string) {
 	fmt.Fprintln(out, line)
 }
 
-// crawlProgress shows the progress of a crawl, and logs more details.
-func crawlProgress(engine *node.Node, options node.Options, quiet bool) *progress {
+// crawlProgress shows the progress of a crawl, whose status now tells, and logs more details.
+func crawlProgress(now func() node.Status, options node.Options, quiet bool) *progress {
 	if !quiet {
 		announceDelay(os.Stderr, options)
 	}
 	return startProgress(os.Stderr, options.Clock, func() string {
-		s := statusNow(engine)
+		s := now()
 		options.Logger.Debug("progress", "pages_per_s", s.PagesPerS, "recent_pages_per_s", s.RecentPagesS,
 			"ready", s.SitesReady, "waiting", s.SitesWaiting, "fleet", s.Fleet)
 		if quiet {
@@ -184,13 +186,16 @@ func show(out io.Writer, line string, terminal bool) {
 	}
 }
 
-// statusNow returns what a crawl is doing, and why nothing is stored, unless something is.
-func statusNow(engine *node.Node) node.Status {
-	s := engine.Status()
-	if s.Pages+s.Requisites == 0 && s.NotModified == 0 {
-		s.Trouble, _ = engine.Trouble() // the crawl will report an error
+// statusBy returns a function that tells what a crawl is doing and, unless something is stored, why not.
+func statusBy(engine *node.Node) func() node.Status {
+	trouble := kept[*explain.Trouble]{make: engine.Trouble}
+	return func() node.Status {
+		s := engine.Status()
+		if s.Pages+s.Requisites == 0 && s.NotModified == 0 {
+			s.Trouble, _, _ = trouble.get(context.Background()) // the crawl will report an error
+		}
+		return s
 	}
-	return s
 }
 
 // line formats a status in at most 80 columns: what is stored, what is queued, what failed, when it ends. With a fast

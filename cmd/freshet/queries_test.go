@@ -190,7 +190,7 @@ func TestCircle(t *testing.T) {
 	}
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now := begin
-	r := reader{store: web.Store()}
+	r := newReader(web.Store())
 	texts := newCorpus(r, clock.Real(), func() (*index.Index, error) { return pages, nil })
 	defer texts.close()
 	log := queriesIn(t.TempDir(), "main", 90*24*time.Hour, slog.New(slog.NewTextHandler(t.Output(), nil)))

@@ -26,12 +26,18 @@ import (
 // reader reads a store for the dashboard.
 type reader struct {
 	store *store.Store
+	sites *kept[[]siteNumbers] // of all sites
 	// Of the running crawl; nil if none runs.
 	status  func() node.Status
 	explain func(url string) (explain.Explanation, error)
 	refresh func(u weburl.URL, fingerprint weburl.Fingerprint) (crawl.Refreshing, bool)
 	waits   func(sites []weburl.Site) [][]frontier.Obstacle
 	clock   *clock.Clock // nil: the machine's
+}
+
+// newReader returns a reader of a store in which no crawl runs.
+func newReader(s *store.Store) reader {
+	return reader{store: s, sites: &kept[[]siteNumbers]{make: func() ([]siteNumbers, error) { return readSites(s) }}}
 }
 
 // now returns the time of the crawl.

@@ -226,9 +226,9 @@ func (d *daemon) begin(window, listen string) {
 
 // say prints why nothing is stored: once, when no request is under way. It returns when something is stored, and at the
 // end of ctx. Without seeds, the only node of a crawl has nothing to do.
-func (d *daemon) say(ctx context.Context, engine *node.Node, options node.Options, only bool) {
+func (d *daemon) say(ctx context.Context, now func() node.Status, options node.Options, only bool) {
 	for options.Clock.Sleep(ctx, options.Clock.Span(time.Second)) == nil {
-		s := statusNow(engine)
+		s := now()
 		why := ""
 		switch {
 		case s.Pages+s.Requisites+s.NotModified > 0:

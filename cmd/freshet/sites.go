@@ -1,9 +1,10 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,66 +15,57 @@ import (
 	"freshet/weburl"
 )
 
-// sorted is a site with its place in the table.
-type sorted struct {
-	site weburl.Site
-	key  int64
+// siteNumbers is a site with the numbers that sites can be sorted by, in the order of dashboard.SiteOrders.
+type siteNumbers struct {
+	site    weburl.Site
+	numbers [len(siteNumber)]uint32 // at most the largest
 }
 
-// best holds the first sites of a table in its order, so that a request holds no more sites than it asks for.
-type best struct {
-	most  int // sites
-	found []sorted
-	order func(x, y sorted) int
-}
-
-func bestOf(q dashboard.SiteQuery) best {
-	return best{most: q.From + q.Limit, order: func(x, y sorted) int {
-		byName := strings.Compare(string(x.site), string(y.site))
-		switch {
-		case q.Backward && q.Sort == "site":
-			return -byName
-		case q.Backward:
-			return cmp.Or(cmp.Compare(y.key, x.key), byName)
+// siteNumber returns each of the numbers of a site.
+var siteNumber = [...]func(store.SiteRow) int64{
+	func(row store.SiteRow) int64 { return row.Pages },
+	func(row store.SiteRow) int64 { return row.Fetched },
+	func(row store.SiteRow) int64 { return row.New },
+	func(row store.SiteRow) int64 { return row.Due },
+	func(row store.SiteRow) (sum int64) {
+		for _, refused := range row.Refused {
+			sum += refused.Count
 		}
-		return cmp.Or(cmp.Compare(x.key, y.key), byName)
-	}}
+		return sum
+	},
 }
 
-func (b *best) add(one sorted) {
-	if b.found = append(b.found, one); len(b.found) >= 2*max(b.most, mostSorted) {
-		b.cut()
+// readSites returns the numbers of all sites, by name. They take some 70 bytes a site.
+func readSites(s *store.Store) (all []siteNumbers, err error) {
+	for p := range s.Partitions() {
+		for row, err := range s.Sites(weburl.Partition(p)) {
+			if err != nil {
+				return nil, err
+			}
+			one := siteNumbers{site: row.Site}
+			for i, number := range siteNumber {
+				one.numbers[i] = uint32(min(number(row), math.MaxUint32))
+			}
+			all = append(all, one)
+		}
 	}
+	slices.SortFunc(all, func(x, y siteNumbers) int { return strings.Compare(string(x.site), string(y.site)) })
+	return all, nil
 }
 
-// mostSorted is how many sites are held at least before they are sorted and cut.
-const mostSorted = 1000
-
-// cut leaves the first sites, in order.
-func (b *best) cut() {
-	slices.SortFunc(b.found, b.order)
-	b.found = b.found[:min(b.most, len(b.found))]
-}
-
-// Sites implements dashboard.Reader. It reads the rows of all sites only if they are sorted by a number, and no more
-// names than it needs. It holds as many sites as the query skips and shows, about twice.
-func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) {
-	found, matching, err := r.matching(q)
+// Sites implements dashboard.Reader. The rows that it shows are those of now.
+func (r reader) Sites(ctx context.Context, q dashboard.SiteQuery) (table dashboard.Sites, err error) {
+	found, matching, at, err := r.matching(ctx, q)
 	if err != nil {
 		return table, err
 	}
-	table = dashboard.Sites{Matching: matching, Sites: []dashboard.Site{}}
-	found = found[min(q.From, len(found)):]
+	table = dashboard.Sites{Matching: matching, AsOf: at, Sites: []dashboard.Site{}}
 	var waits [][]frontier.Obstacle
 	if r.waits != nil {
-		names := make([]weburl.Site, len(found))
-		for i, one := range found {
-			names[i] = one.site
-		}
-		waits = r.waits(names)
+		waits = r.waits(found)
 	}
-	for i, one := range found {
-		row, err := r.store.Site(one.site)
+	for i, name := range found {
+		row, err := r.store.Site(name)
 		if errors.Is(err, store.ErrNotFound) { // removed meanwhile
 			continue
 		}
@@ -94,67 +86,71 @@ func (r reader) Sites(q dashboard.SiteQuery) (table dashboard.Sites, err error) 
 	return table, nil
 }
 
-// matching returns the first sites that a query selects, in order, and the number of all. Without a part of a name, the
-// first of each partition are enough if the sites are sorted by name.
-func (r reader) matching(q dashboard.SiteQuery) (found []sorted, matching int64, err error) {
-	part, byName, first := strings.ToLower(q.Part), q.Sort == "site", bestOf(q)
-	for p := range r.store.Partitions() {
-		p, taken := weburl.Partition(p), 0
-		if !byName {
-			for row, err := range r.store.Sites(p) {
-				if err != nil {
-					return nil, 0, err
-				}
-				if strings.Contains(string(row.Site), part) {
-					matching++
-					first.add(sorted{row.Site, siteKey(row, q.Sort)})
-				}
-			}
+// matching returns the sites that a query shows, in order, the number of all that match it, and the time at which that
+// was true; nil: now. Without a part of a name, the first of each partition are enough for the first sites by name. All
+// else is found in the numbers of all sites, which are kept.
+func (r reader) matching(ctx context.Context, q dashboard.SiteQuery) (found []weburl.Site, matching int64, at *time.Time, err error) {
+	if q.Sort == dashboard.SiteOrders[0] && q.Part == "" && q.From+q.Limit <= firstSites {
+		found, matching, err = r.firstSites(q)
+		return found, matching, nil, err
+	}
+	all, read, err := r.sites.get(ctx)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	by, part := slices.Index(dashboard.SiteOrders, q.Sort)-1, strings.ToLower(q.Part)
+	var keys []uint64 // a site's number, or what it lacks of the largest, above its place by name
+	for i, one := range all {
+		if !strings.Contains(string(one.site), part) {
 			continue
 		}
-		for site, err := range r.store.SiteNames(p, q.Backward) {
+		number, place := uint32(0), uint32(i)
+		switch {
+		case by >= 0 && q.Backward:
+			number = math.MaxUint32 - one.numbers[by]
+		case by >= 0:
+			number = one.numbers[by]
+		case q.Backward:
+			place = math.MaxUint32 - place
+		}
+		keys = append(keys, uint64(number)<<32|uint64(place))
+	}
+	slices.Sort(keys)
+	for _, key := range keys[min(q.From, len(keys)):min(q.From+q.Limit, len(keys))] {
+		place := uint32(key)
+		if by < 0 && q.Backward {
+			place = math.MaxUint32 - place
+		}
+		found = append(found, all[place].site)
+	}
+	return found, int64(len(keys)), when(read), nil
+}
+
+// firstSites is how many sites by name are read without those that come after them.
+const firstSites = 1000
+
+// firstSites returns the first sites by name that a query shows, and the number of all sites.
+func (r reader) firstSites(q dashboard.SiteQuery) (found []weburl.Site, sites int64, err error) {
+	most := q.From + q.Limit
+	for p := range r.store.Partitions() {
+		taken := 0
+		for site, err := range r.store.SiteNames(weburl.Partition(p), q.Backward) {
 			if err != nil {
 				return nil, 0, err
 			}
-			if part == "" && taken == first.most {
+			if taken == most {
 				break
 			}
-			if !strings.Contains(string(site), part) {
-				continue
-			}
-			matching++
-			if taken++; taken <= first.most {
-				first.add(sorted{site: site})
-			}
+			taken++
+			found = append(found, site)
 		}
 	}
-	first.cut()
-	if !byName || part != "" {
-		return first.found, matching, nil
+	slices.Sort(found)
+	if q.Backward {
+		slices.Reverse(found)
 	}
 	total, err := r.store.Total()
-	return first.found, total.Sites, err
-}
-
-// siteKey returns the sort key of a site.
-func siteKey(row store.SiteRow, by string) int64 {
-	switch by {
-	case "pages":
-		return row.Pages
-	case "fetched":
-		return row.Fetched
-	case "pending":
-		return row.New
-	case "due":
-		return row.Due
-	case "refused":
-		sum := int64(0)
-		for _, refused := range row.Refused {
-			sum += refused.Count
-		}
-		return sum
-	}
-	return 0
+	return found[min(q.From, len(found)):min(most, len(found))], total.Sites, err
 }
 
 // site returns a site from its row, the gate of its host and its due queue.

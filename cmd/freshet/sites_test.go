@@ -12,7 +12,6 @@ import (
 
 	"freshet/dashboard"
 	"freshet/store"
-	"freshet/weburl"
 )
 
 // manySites returns a reader of a directory with that many sites. A site has one page more than its last digit says.
@@ -32,7 +31,7 @@ func manySites(t *testing.T, sites int) reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return reader{store: s}
+	return newReader(s)
 }
 
 // TestSitesInParts holds that the parts of a table of sites make up the whole table, in its order.
@@ -40,7 +39,7 @@ func TestSitesInParts(t *testing.T) {
 	r := manySites(t, 100)
 	names := func(q dashboard.SiteQuery) (all []string, matching int64) {
 		t.Helper()
-		table, err := r.Sites(q)
+		table, err := r.Sites(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +79,7 @@ func TestSitesReadsWhatItShows(t *testing.T) {
 	r := manySites(t, 5000)
 	for _, backward := range []bool{false, true} {
 		if allocated := testing.AllocsPerRun(3, func() {
-			if _, err := r.Sites(dashboard.SiteQuery{Sort: "site", Backward: backward, Limit: 10}); err != nil {
+			if _, err := r.Sites(t.Context(), dashboard.SiteQuery{Sort: "site", Backward: backward, Limit: 10}); err != nil {
 				t.Fatal(err)
 			}
 		}); allocated > 2500 {
@@ -142,7 +141,7 @@ func TestSkippedInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	r := reader{store: s}
+	r := newReader(s)
 	count := func(rows int) (all map[string]int64, parts int) {
 		all = map[string]int64{}
 		for after, more := "", true; more; parts++ {
@@ -193,25 +192,24 @@ func TestPageStates(t *testing.T) {
 	}
 }
 
-// TestBestHoldsFew holds that a request for the table of sites holds about twice as many sites as it asks for, and that
-// these are the first of all.
-func TestBestHoldsFew(t *testing.T) {
-	for _, q := range []dashboard.SiteQuery{{Sort: "pages", Limit: 50}, {Sort: "pages", Backward: true, From: 1500, Limit: 50}, {Sort: "site", From: 3, Limit: 1}} {
-		b, most := bestOf(q), 0
-		var all []sorted
-		for n := range 20_000 {
-			one := sorted{weburl.Site(fmt.Sprintf("http://site-%d.test", n)), int64(n * 7919 % 1000)}
-			all = append(all, one)
-			b.add(one)
-			most = max(most, len(b.found))
+// TestSitesAreKept holds that sorts and searches of sites are answered from one look at all of them, which says its
+// time, and that what is shown of a site is true now.
+func TestSitesAreKept(t *testing.T) {
+	r := manySites(t, 100)
+	looks, read := 0, r.sites.make
+	r.sites.make = func() ([]siteNumbers, error) { looks++; return read() }
+	if _, _, err := r.sites.get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.sites.rest = r.sites.rest.AddDate(1, 0, 0) // as after a look that took long
+	for _, query := range []string{"sort=pages", "sort=refused&backward=true", "q=te-7", "from=1000000&limit=1000", "sort=due&q=nowhere", "backward=true&limit=1000&from=90"} {
+		answer := httptest.NewRecorder()
+		dashboard.Handler(apiOptions(r, nil)).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/sites?"+query, nil))
+		if text := answer.Body.String(); answer.Code != http.StatusOK || looks != 1 || strings.Contains(text, `"as_of":null`) {
+			t.Errorf("%s: %d after %d looks at all sites: %.200s", query, answer.Code, looks, text)
 		}
-		b.cut()
-		slices.SortFunc(all, b.order)
-		if want := all[:q.From+q.Limit]; !slices.Equal(b.found, want) {
-			t.Errorf("%+v: %d sites, not the first %d of all", q, len(b.found), len(want))
-		}
-		if most > 4000 {
-			t.Errorf("%+v: it held %d sites", q, most)
-		}
+	}
+	if now, err := r.Sites(t.Context(), dashboard.SiteQuery{Sort: "site", Limit: 50}); err != nil || now.AsOf != nil || looks != 1 {
+		t.Errorf("the first by name are as of %v, %v", now.AsOf, err)
 	}
 }

@@ -128,10 +128,12 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 }
 
 // serveStatus serves the API of a running engine on the control socket, which only its owner may open, and at
-// --listen. If the default address is taken, it only logs a warning.
-func serveStatus(steering steerer, options node.Options, open listening, news *publisher, nodes func() dashboard.Nodes) (*front, error) {
+// --listen. now tells its status. If the default address is taken, it only logs a warning.
+func serveStatus(steering steerer, now func() node.Status, options node.Options, open listening, news *publisher, nodes func() dashboard.Nodes) (*front, error) {
 	engine := steering.engine
-	served := apiOptions(reader{store: engine.Store(), status: func() node.Status { return statusNow(engine) }, explain: engine.Explain, refresh: engine.Refreshing, waits: engine.Waits, clock: options.Clock}, steering)
+	r := newReader(engine.Store())
+	r.status, r.explain, r.refresh, r.waits, r.clock = now, engine.Explain, engine.Refreshing, engine.Waits, options.Clock
+	served := apiOptions(r, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), index.Collector(news.pages.Load), segments.Collector(options.Segments), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()
 	served.HubSecret, served.Ready, served.Nodes = open.secret, engine.Ready, nodes

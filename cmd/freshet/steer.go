@@ -211,7 +211,7 @@ func (d *directory) steeringAPI() (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inProcessAPI(apiOptions(reader{store: engine.Store()}, steerer{engine: engine}), engine.Close), nil
+	return inProcessAPI(apiOptions(newReader(engine.Store()), steerer{engine: engine}), engine.Close), nil
 }
 
 // orderCommand completes a command that sends the order with its name and prints the result.

@@ -38,7 +38,7 @@ type textExport struct {
 
 func newTextExport(s *store.Store, since string, uses []consent.Use) *textExport {
 	return &textExport{store: s, since: since, uses: uses,
-		corpus: newCorpus(reader{store: s}, clock.Real(), nil)}
+		corpus: newCorpus(newReader(s), clock.Real(), nil)}
 }
 
 func (t *textExport) close() { t.corpus.close() }

@@ -112,7 +112,8 @@ func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end
 		if err != nil {
 			return o, err
 		}
-		shown := reader{store: s, explain: func(raw string) (explain.Explanation, error) { return explainStopped(s, nil, raw) }}
+		shown := newReader(s)
+		shown.explain = func(raw string) (explain.Explanation, error) { return explainStopped(s, nil, raw) }
 		return opened{dashboard.Handler(apiOptions(shown, nil)), s.Close}, nil
 	})
 	return o.window, o.end, err

@@ -40,7 +40,7 @@ func BenchmarkWindow(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { s.Close() })
-	window := dashboard.Handler(apiOptions(reader{store: s}, nil))
+	window := dashboard.Handler(apiOptions(newReader(s), nil))
 	for _, path := range []string{"/", "/sites", "/sites?sort=pages&backward=true", "/sites?q=site-7", "/trouble", "/find?q=site-1", "/find?q=page-77",
 		"/page?url=http://site-5.example/a/page-3.html", "/api/v1/sites?limit=1000", "/api/v1/skipped", "/api/v1/skipped?after=0/", "/api/v1/pages?site=http://site-5.example"} {
 		b.Run(path, func(b *testing.B) {
