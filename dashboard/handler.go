@@ -134,7 +134,7 @@ type Reader interface {
 	// It returns ErrNotFound if there is none.
 	Content(url string, version uint32, at time.Time) (Content, error)
 	// Explain returns how the gates of the crawl decide about a URL, the query's parameter url, as a value that
-	// encodes to JSON.
+	// encodes to JSON. Unless its parameter search is false, it searches for a page that links to an unknown one.
 	Explain(query url.Values) (any, error)
 }
 
@@ -232,7 +232,7 @@ func Handler(o Options) http.Handler {
 func (s *server) endpoints(o Options) []endpoint {
 	url := parameter{"url", "string", "a page", true}
 	after := parameter{"after", "string", "next of the part before; none: the first part", false}
-	explaining := []parameter{url}
+	explaining := []parameter{url, {"search", "true|false", "false: do not search for a page that links to an unknown URL, which can take a second", false}}
 	for _, s := range o.ExplainSettings {
 		explaining = append(explaining, parameter{s.Name, "string", "if no crawl is running: " + s.Help, false})
 	}

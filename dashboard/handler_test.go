@@ -110,7 +110,7 @@ func TestHandler(t *testing.T) {
 		{"/api/v1/sites?backward=yes", "application/json", 400, []string{"want one of true, false"}},
 		{"/api/v1/status?crawl=main", "application/json", 200, []string{`"pages_stored":3`}},
 		{"/api/v1/skipped?site=http://a.test", "application/json", 400, []string{"has only after"}},
-		{"/api/v1/explain?url=http://a.test/&colour=red", "application/json", 400, []string{"has only url, scope"}},
+		{"/api/v1/explain?url=http://a.test/&colour=red", "application/json", 400, []string{"has only url, search, scope"}},
 		{"/api/v1/explain?url=http://a.test/&scope=any", "application/json", 200, nil},
 		{"/api/v1/status?site=http://a.test", "application/json", 400, []string{"has none"}},
 		{"/nothing", "text/plain", 404, nil},

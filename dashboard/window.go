@@ -38,7 +38,7 @@ var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
 		return showTimeOf(*t)
 	},
 	"plural": func(n int, thing string) string { return units.Plural(int64(n), thing) },
-	"times":  func(x, by float64) float64 { return x * by },
+	"times":   func(x, by float64) float64 { return x * by },
 	"sum": func(of map[string]int64) (sum int64) {
 		for _, n := range of {
 			sum += n
@@ -231,7 +231,7 @@ func (s *server) past(r *http.Request) (title string, shown any, err error) {
 
 // why says what happens to a page next; empty if that is not known.
 func (s *server) why(u string) string {
-	explanation, err := s.reader.Explain(url.Values{"url": {u}})
+	explanation, err := s.reader.Explain(url.Values{"url": {u}, "search": {"false"}})
 	if err != nil {
 		return ""
 	}

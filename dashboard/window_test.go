@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -253,5 +254,22 @@ func TestCut(t *testing.T) {
 	}
 	if c := (change{"old", "new", "changed"}).cut(); c != (change{"old", "new", "changed"}) {
 		t.Errorf("short lines become %+v", c)
+	}
+}
+
+// unknowing is a Reader that knows no page. It says what it is asked.
+type unknowing struct{ fake }
+
+func (unknowing) History(string) (History, error) { return History{}, ErrNotFound }
+
+func (unknowing) Explain(query url.Values) (any, error) {
+	return map[string]string{"why": query.Encode()}, nil
+}
+
+// TestUnknownPage holds that a page that is not known is explained without the search for links, which takes long.
+func TestUnknownPage(t *testing.T) {
+	response, body := get(t, Handler(Options{Reader: unknowing{}}), "/page?url=http://b.test/")
+	if response.StatusCode != http.StatusNotFound || !strings.Contains(body, "http://b.test/ is not known here. search=false&amp;url=http%3A%2F%2Fb.test%2F") {
+		t.Errorf("%d\n%s", response.StatusCode, body)
 	}
 }

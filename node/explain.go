@@ -18,9 +18,16 @@ import (
 )
 
 // Explain explains a URL in a running crawl. It takes a few reads, and one for each site in the URL's partition.
-// For a URL without a row it searches up to 100,000 rows for a page that links to it.
+// For a URL without a row it searches up to 100,000 rows for a page that links to it, which can take a second.
 func (n *Node) Explain(raw string) (explain.Explanation, error) {
 	return n.about().Explain(raw, n.opt.Clock.Now())
+}
+
+// ExplainAtOnce is Explain without that search.
+func (n *Node) ExplainAtOnce(raw string) (explain.Explanation, error) {
+	about := n.about()
+	about.Unsearched = true
+	return about.Explain(raw, n.opt.Clock.Now())
 }
 
 // about returns what explains URLs now. It reads the sites of a partition once.
@@ -94,16 +101,18 @@ func (r running) Remaining() (pages int, ok bool) {
 }
 
 // Explain explains a URL in a directory in which no crawl runs, as the next run with these options would treat it. Of
-// the options, scope, limits, agent, delays, retries and clock matter. Explain returns an error if an option is wrong
-// or the store cannot be read.
-func Explain(s *store.Store, opt Options, raw string) (explain.Explanation, error) {
+// the options, scope, limits, agent, delays, retries and clock matter. If search is set, it searches for links to an
+// unknown URL, as Node.Explain does. Explain returns an error if an option is wrong or the store cannot be read.
+func Explain(s *store.Store, opt Options, raw string, search bool) (explain.Explanation, error) {
 	opt.Dir = cmp.Or(opt.Dir, "-") // the store is open
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return explain.Explanation{}, err
 	}
 	x := &stopped{explaining{opt: opt, settings: opt.settings(), store: s}, robots.NewBook(opt.Agent, opt.TDMRep, 4*mib)}
-	return x.about(x, x).Explain(raw, opt.Clock.Now())
+	about := x.about(x, x)
+	about.Unsearched = !search
+	return about.Explain(raw, opt.Clock.Now())
 }
 
 // stopped answers the questions of package explain for a crawl that does not run.
@@ -225,7 +234,7 @@ func (x *explaining) Link(u weburl.URL) (link weburl.Link, found bool, err error
 			if row.Versions == 0 || row.NoFollow {
 				continue
 			}
-			links, err := x.store.OutLinks(p, row.Fingerprint)
+			links, err := x.store.OutLinksTo(p, row.Fingerprint, u)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return link, false, fmt.Errorf("crawl: explain %s: links of %s: %w", u, row.URL, err)
 			}

@@ -298,6 +298,27 @@ func TestPurge(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
+// TestOutLinksTo holds that the links of a page are found by the URL that one leads to, compressed or not.
+func TestOutLinksTo(t *testing.T) {
+	s, u := storetest.Open(t, storetest.Options(vfs.NewMem())), storetest.Parse(t, "http://page.test/")
+	p, fp := s.Home(u.Site()), u.Fingerprint()
+	for _, links := range []int{0, 1, 100} {
+		var all []store.OutLink
+		for i := range links {
+			all = append(all, store.OutLink{URL: storetest.Parse(t, fmt.Sprintf("http://page.test/%d.html", i))})
+		}
+		f := storetest.Answer(t, u, links, fmt.Sprint(links))
+		f.Record.(*store.Fetched).Links = store.EncodeLinks(all)
+		storetest.Commit(t, s, f)
+		for i := range links + 1 {
+			found, err := s.OutLinksTo(p, fp, storetest.Parse(t, fmt.Sprintf("http://page.test/%d.html", i)))
+			if want := map[bool]int{true: links}[i < links]; err != nil || len(found) != want {
+				t.Errorf("%d links: %d found for number %d, %v", links, len(found), i, err)
+			}
+		}
+	}
+}
+
 // TestTDMRep holds the effect of records on a site's tdmrep.json. Records of older programs end in a line feed.
 func TestTDMRep(t *testing.T) {
 	s := storetest.Open(t, storetest.Options(vfs.NewMem()))

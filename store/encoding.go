@@ -98,18 +98,27 @@ func DecodeLinks(raw cbor.RawMessage) ([]OutLink, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	array := []byte(raw)
-	if raw[0]&cborKind == cborBytes {
-		var err error
-		if array, err = unpack(raw); err != nil {
-			return nil, fmt.Errorf("%w: links: %w", ErrCorrupt, err)
-		}
+	array, err := unpackLinks(raw)
+	if err != nil {
+		return nil, err
 	}
 	var links []OutLink
 	if err := format.Decode(array, &links); err != nil {
 		return nil, fmt.Errorf("%w: links: %w", ErrCorrupt, err)
 	}
 	return links, nil
+}
+
+// unpackLinks returns the array of encoded links, whether it is compressed or not.
+func unpackLinks(raw []byte) ([]byte, error) {
+	if raw[0]&cborKind != cborBytes {
+		return raw, nil
+	}
+	array, err := unpack(raw)
+	if err != nil {
+		err = fmt.Errorf("%w: links: %w", ErrCorrupt, err)
+	}
+	return array, err
 }
 
 // unpack returns the array that EncodeLinks compressed.

@@ -284,14 +284,32 @@ func (s *Store) Version(p weburl.Partition, fp weburl.Fingerprint, number uint32
 
 // OutLinks returns the links of a page's last complete capture.
 func (s *Store) OutLinks(p weburl.Partition, fp weburl.Fingerprint) ([]OutLink, error) {
-	raw, err := format.ReadRaw(s.db, s.keys.AppendPage(nil, p, format.KeyLinks, fp))
-	if errors.Is(err, ErrNotFound) {
-		return nil, nil
-	}
+	raw, err := s.rawLinks(p, fp)
 	if err != nil {
 		return nil, err
 	}
 	return DecodeLinks(raw)
+}
+
+// OutLinksTo is OutLinks for a search for links to u. It returns nothing if no link can lead there, which costs a tenth.
+func (s *Store) OutLinksTo(p weburl.Partition, fp weburl.Fingerprint, u weburl.URL) ([]OutLink, error) {
+	raw, err := s.rawLinks(p, fp)
+	if err != nil || len(raw) == 0 {
+		return nil, err
+	}
+	if raw, err = unpackLinks(raw); err != nil || !bytes.Contains(raw, []byte(u.String())) {
+		return nil, err
+	}
+	return DecodeLinks(raw)
+}
+
+// rawLinks returns the encoded links of a page, nil without any.
+func (s *Store) rawLinks(p weburl.Partition, fp weburl.Fingerprint) ([]byte, error) {
+	raw, err := format.ReadRaw(s.db, s.keys.AppendPage(nil, p, format.KeyLinks, fp))
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	return raw, err
 }
 
 // Changes returns up to n entries of a partition's change log, in order, from after record number

@@ -82,13 +82,14 @@ func printExplanation(out io.Writer, e explain.Explanation) {
 	}
 }
 
-// Explain implements dashboard.Reader. The query has the URL and, if no crawl runs, possibly explainSettings.
+// Explain implements dashboard.Reader. The query has the URL, whether links to it are looked for and, if no crawl runs,
+// possibly explainSettings.
 func (r reader) Explain(query url.Values) (any, error) {
-	raw := query.Get("url")
+	raw, search := query.Get("url"), query.Get("search") != "false"
 	if r.explain != nil {
-		return r.explain(raw)
+		return r.explain(raw, search)
 	}
-	return explainStopped(r.store, query, raw)
+	return explainStopped(r.store, query, raw, search)
 }
 
 // explainable returns explainSettings for the description of the API.
@@ -102,7 +103,7 @@ func explainable() (all []dashboard.Setting) {
 }
 
 // explainStopped explains a URL in a directory without a running crawl.
-func explainStopped(s *store.Store, query url.Values, raw string) (explain.Explanation, error) {
+func explainStopped(s *store.Store, query url.Values, raw string, search bool) (explain.Explanation, error) {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	settings := crawlFlags(flags)
 	for _, name := range explainSettings {
@@ -121,5 +122,5 @@ func explainStopped(s *store.Store, query url.Values, raw string) (explain.Expla
 	o.Scope, o.Rules = read.scope, &read.rules
 	o.Delay = time.Duration(settings.delay)
 	o.Agent, _, _ = strings.Cut(settings.userAgent, "/")
-	return node.Explain(s, o, raw)
+	return node.Explain(s, o, raw, search)
 }

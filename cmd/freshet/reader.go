@@ -29,7 +29,7 @@ type reader struct {
 	sites *kept[[]siteNumbers] // of all sites
 	// Of the running crawl; nil if none runs.
 	status  func() node.Status
-	explain func(url string) (explain.Explanation, error)
+	explain func(url string, search bool) (explain.Explanation, error)
 	refresh func(u weburl.URL, fingerprint weburl.Fingerprint) (crawl.Refreshing, bool)
 	waits   func(sites []weburl.Site) [][]frontier.Obstacle
 	clock   *clock.Clock // nil: the machine's

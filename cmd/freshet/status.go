@@ -132,7 +132,13 @@ func apiOptions(r reader, s dashboard.Steerer) dashboard.Options {
 func serveStatus(steering steerer, now func() node.Status, options node.Options, open listening, news *publisher, nodes func() dashboard.Nodes) (*front, error) {
 	engine := steering.engine
 	r := newReader(engine.Store())
-	r.status, r.explain, r.refresh, r.waits, r.clock = now, engine.Explain, engine.Refreshing, engine.Waits, options.Clock
+	r.status, r.refresh, r.waits, r.clock = now, engine.Refreshing, engine.Waits, options.Clock
+	r.explain = func(raw string, search bool) (explain.Explanation, error) {
+		if search {
+			return engine.Explain(raw)
+		}
+		return engine.ExplainAtOnce(raw)
+	}
 	served := apiOptions(r, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), index.Collector(news.pages.Load), segments.Collector(options.Segments), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()

@@ -113,7 +113,7 @@ func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end
 			return o, err
 		}
 		shown := newReader(s)
-		shown.explain = func(raw string) (explain.Explanation, error) { return explainStopped(s, nil, raw) }
+		shown.explain = func(raw string, search bool) (explain.Explanation, error) { return explainStopped(s, nil, raw, search) }
 		return opened{dashboard.Handler(apiOptions(shown, nil)), s.Close}, nil
 	})
 	return o.window, o.end, err

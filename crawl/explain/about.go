@@ -28,6 +28,8 @@ type Options struct {
 	MaxStrikes uint8                  // unclean stops in a row after which a page is set aside
 	Guard      func(netip.Addr) error // refuses addresses; nil: allows every address
 	Ranked     frontier.Ranked        // the ordering, if it ranks pages
+	// Unsearched is set if an unknown URL is explained at once, without a search for a page that links to it.
+	Unsearched bool
 }
 
 // Page is what is known about a discovered URL.

@@ -9,11 +9,14 @@ import (
 	"freshet/weburl"
 )
 
-// unknown explains a URL without a row: either a link to it was found and refused, or none was found.
+// unknown explains a URL without a row: a link to it was found and refused, or none was found or looked for.
 func (x *explainer) unknown() (Explanation, error) {
-	link, carried, err := x.Rows.Link(x.url)
-	if err != nil {
-		return x.out, err
+	link, carried := weburl.Link{URL: x.url}, false
+	if !x.Unsearched {
+		var err error
+		if link, carried, err = x.Rows.Link(x.url); err != nil {
+			return x.out, err
+		}
 	}
 	reason, ok, err := x.Scope.Admits(link)
 	if err != nil {
@@ -40,6 +43,10 @@ func (x *explainer) unknown() (Explanation, error) {
 	if carried {
 		x.say("seen", Waits, "undecided", "a stored page links to it")
 		return x.conclude("A stored page links to it; whether it is new is about to be decided."), nil
+	}
+	if x.Unsearched {
+		x.say("seen", Stopped, "unknown", "")
+		return x.conclude("No page that links to it was looked for: freshet explain does that."), nil
 	}
 	x.say("seen", Stopped, "unknown", "no stored page links to it")
 	return x.conclude("No stored page links to it, and no seed names it."), nil

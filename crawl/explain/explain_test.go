@@ -236,3 +236,16 @@ func TestEveryAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsearched holds that an unknown URL is explained without a search for links if that is asked for, and that the
+// answer then does not say that no page links to it.
+func TestUnsearched(t *testing.T) {
+	for outside, want := range map[frontier.Reason]string{0: "freshet explain does that", frontier.OutOfScope: "does not belong to the crawl"} {
+		a := (&world{linked: true, outside: outside}).about()
+		a.Unsearched = true
+		x, err := a.Explain("http://a.test/x", now)
+		if err != nil || !strings.Contains(x.Why, want) {
+			t.Errorf("%+v, %v: want %q", x, err, want)
+		}
+	}
+}
