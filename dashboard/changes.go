@@ -51,7 +51,10 @@ func (s *server) changes(r *http.Request) (any, error) {
 		Kinds         []string
 		Changes       []shownChange
 		Later, Stream string
-	}{Query: q, Kinds: ChangeKinds, Stream: "/api/v1/changes?" + url.Values{"since": {"start"}, "site": {q.Site}}.Encode()}
+	}{Query: q, Kinds: ChangeKinds}
+	if s.streams {
+		shown.Stream = "/api/v1/changes?" + url.Values{"since": {"start"}, "site": {q.Site}}.Encode()
+	}
 	for _, c := range all {
 		one := shownChange{Change: c}
 		if c.Kind == "changed" && c.Version > 1 {

@@ -178,7 +178,7 @@ func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed, nodes: o.Nodes,
+	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, streams: o.Changes != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed, nodes: o.Nodes,
 		shows: make(shows, maxShows), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	s.windows(mux)
@@ -271,6 +271,7 @@ type server struct {
 	corpus     Corpus // nil: there is none
 	queries    QueryLog
 	live       bool // a crawl runs
+	streams    bool // there is the change feed
 	ready      func() error
 	trend      *Trend
 	feedStatus func() (any, bool)

@@ -203,7 +203,7 @@ func robotsInWords(state store.RobotsState) string {
 	return state.Outcome.String()
 }
 
-// LastChanges implements dashboard.Reader. It reads at most loggedAtOnce last entries of the change log of each
+// LastChanges implements dashboard.Reader. It reads at most loggedAtOnce last entries of the change log, as many of each
 // partition.
 func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, err error) {
 	from, to := 0, r.store.Partitions()
@@ -223,7 +223,7 @@ func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, er
 			if err != nil {
 				return nil, err
 			}
-			if looked++; looked > loggedAtOnce || taken == q.Limit {
+			if looked++; looked > loggedAtOnce/(to-from) || taken == q.Limit {
 				break
 			}
 			at := time.Unix(0, c.At).UTC()
@@ -243,9 +243,9 @@ func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, er
 }
 
 const (
-	loggedAtOnce = 2000 // entries of a partition's change log that LastChanges reads
-	lookedAtOnce = 4000 // rows that Find reads
-	foundAtOnce  = 50   // pages that Find returns
+	loggedAtOnce = 20_000 // entries of the change log that LastChanges reads
+	lookedAtOnce = 4000   // rows that Find reads
+	foundAtOnce  = 50     // pages that Find returns
 	sitesFound   = 20
 )
 
