@@ -94,8 +94,8 @@ func TestHandler(t *testing.T) {
 		{"/api/v1/pages?site=http://a.test", "application/x-ndjson", 200, []string{`"url":"http://a.test/?x=1&y=2"`, `"site":"http://a.test"`}},
 		{"/api/v1/history?url=http://a.test/", "application/json", 200, []string{`"url":"http://a.test/"`}},
 		{"/api/v1/content?url=http://a.test/&version=2", "application/octet-stream", 200, []string{"<b>body</b>"}},
-		{"/api/v1/content?version=two", "application/json", 400, []string{`version \"two\"`}},
-		{"/api/v1/content?at=yesterday", "application/json", 400, []string{`at \"yesterday\"`}},
+		{"/api/v1/content?url=x&version=two", "application/json", 400, []string{`version \"two\"`}},
+		{"/api/v1/content?url=x&at=yesterday", "application/json", 400, []string{`at \"yesterday\"`}},
 		{"/api/v1/explain?url=http://a.test/", "application/json", 200, []string{`"stopped_by":"scope"`}},
 		{"/api/v1/sites?sort=pages&backward=true", "application/json", 200, []string{`"site":"http://a.test"`}},
 		{"/api/v1/sites?sort=colour", "application/json", 400, []string{"colour"}},
@@ -142,7 +142,7 @@ func TestReadiness(t *testing.T) {
 // TestHandlerFaults holds that a reader's errors are told, also in the middle of the table.
 func TestHandlerFaults(t *testing.T) {
 	h := Handler(Options{Reader: fake{fault: fmt.Errorf("%w: no such page", ErrNotFound)}})
-	for _, target := range []string{"/api/v1/status", "/api/v1/history", "/api/v1/content", "/api/v1/explain"} {
+	for _, target := range []string{"/api/v1/status", "/api/v1/history?url=x", "/api/v1/content?url=x", "/api/v1/explain?url=x"} {
 		if response, body := get(t, h, target); response.StatusCode != http.StatusNotFound || !strings.Contains(body, `"error":`) {
 			t.Errorf("%s: %d\n%s", target, response.StatusCode, body)
 		}

@@ -27,14 +27,19 @@ type endpoint struct {
 // CrawlParameter is a parameter of every endpoint, and of no description: on the control socket it names the crawl.
 const CrawlParameter = "crawl"
 
-// checked refuses a query with a parameter that the endpoint does not have or that has several values, so that no
-// answer is to another question than was asked.
+// checked refuses a query without a required parameter, or with one that the endpoint does not have or that has several
+// values, so that no answer is to another question than was asked.
 func (e endpoint) checked(w http.ResponseWriter, r *http.Request) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		at := slices.IndexFunc(e.parameters, func(p parameter) bool { return p.name == name })
 		if fault := e.fault(at, query[name]); fault != "" && name != CrawlParameter && err == nil {
 			err = fmt.Errorf("parameter %.50q: %s", name, fault)
+		}
+	}
+	for _, p := range e.parameters {
+		if p.required && !query.Has(p.name) && err == nil {
+			err = fmt.Errorf("parameter %q: %s needs it: %s", p.name, e.path, p.help)
 		}
 	}
 	if err != nil {

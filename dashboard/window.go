@@ -37,7 +37,8 @@ var windowPages = template.Must(template.New("window").Funcs(template.FuncMap{
 		}
 		return showTimeOf(*t)
 	},
-	"plural": func(n int, thing string) string { return units.Plural(int64(n), thing) },
+	"counted": units.Plural,
+	"plural":  func(n int, thing string) string { return units.Plural(int64(n), thing) },
 	"times":   func(x, by float64) float64 { return x * by },
 	"sum": func(of map[string]int64) (sum int64) {
 		for _, n := range of {
@@ -141,7 +142,7 @@ func (s *server) showWindow(w http.ResponseWriter, r *http.Request, name, title,
 // fault answers with a page that says what is wrong.
 func (s *server) fault(w http.ResponseWriter, r *http.Request, err error) {
 	code := codeOf(err)
-	text := sentence(capital(err.Error()))
+	text := sentence(capital(strings.TrimPrefix(err.Error(), ErrOrder.Error()+": ")))
 	if u := r.FormValue("url"); u != "" && errors.Is(err, ErrNotFound) {
 		text = strings.TrimSpace(sentence(short(u)+" is not known here") + " " + s.why(u))
 	}

@@ -291,7 +291,7 @@ func (s *Store) OutLinks(p weburl.Partition, fp weburl.Fingerprint) ([]OutLink, 
 	return DecodeLinks(raw)
 }
 
-// OutLinksTo is OutLinks for a search for links to u. It returns nothing if no link can lead there, which costs a tenth.
+// OutLinksTo is OutLinks for a search for links to u. It returns none if no link can lead there, which is faster.
 func (s *Store) OutLinksTo(p weburl.Partition, fp weburl.Fingerprint, u weburl.URL) ([]OutLink, error) {
 	raw, err := s.rawLinks(p, fp)
 	if err != nil || len(raw) == 0 {

@@ -48,7 +48,7 @@ func TestKept(t *testing.T) {
 	})
 }
 
-// TestKeptFault holds that a fault is told, that the next one who asks tries again, and that whoever leaves does not
+// TestKeptFault holds that a fault is told, that the next question tries again, and that whoever leaves does not
 // wait.
 func TestKeptFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

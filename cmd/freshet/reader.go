@@ -330,7 +330,7 @@ func (r reader) Content(raw string, number uint32, at time.Time) (c dashboard.Co
 func (r reader) find(raw string) (row store.Page, p weburl.Partition, fp weburl.Fingerprint, err error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
-		return row, 0, 0, err
+		return row, 0, 0, wrong(err)
 	}
 	row, fp, err = r.store.PageOf(u)
 	if errors.Is(err, store.ErrNotFound) {

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 
 	"freshet/dashboard"
 	"freshet/frontier"
@@ -98,7 +101,7 @@ func (r reader) matching(ctx context.Context, q dashboard.SiteQuery) (found []we
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	by, part := slices.Index(dashboard.SiteOrders, q.Sort)-1, strings.ToLower(q.Part)
+	by, part := slices.Index(dashboard.SiteOrders, q.Sort)-1, asStored(q.Part)
 	var keys []uint64 // a site's number, or what it lacks of the largest, above its place by name
 	for i, one := range all {
 		if !strings.Contains(string(one.site), part) {
@@ -124,6 +127,30 @@ func (r reader) matching(ctx context.Context, q dashboard.SiteQuery) (found []we
 		found = append(found, all[place].site)
 	}
 	return found, int64(len(keys)), when(read), nil
+}
+
+// asStored returns a part of a URL as it stands in stored ones: in small letters, and words of a host beyond ASCII in
+// punycode.
+func asStored(part string) string {
+	if !utf8.ValidString(part) {
+		return part
+	}
+	part = strings.ToLower(part)
+	scheme, rest, has := strings.Cut(part, "://")
+	if has {
+		scheme += "://"
+	} else {
+		scheme, rest = "", part
+	}
+	end := len(rest)
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		end = i
+	}
+	host, err := idna.Punycode.ToASCII(rest[:end])
+	if err != nil {
+		return part
+	}
+	return scheme + host + rest[end:]
 }
 
 // firstSites is how many sites by name are read without those that come after them.
@@ -203,8 +230,8 @@ func robotsInWords(state store.RobotsState) string {
 	return state.Outcome.String()
 }
 
-// LastChanges implements dashboard.Reader. It reads at most loggedAtOnce last entries of the change log, as many of each
-// partition.
+// LastChanges implements dashboard.Reader. It reads at most loggedAtOnce last entries of the change log, as many of
+// each partition.
 func (r reader) LastChanges(q dashboard.ChangeQuery) (all []dashboard.Change, err error) {
 	from, to := 0, r.store.Partitions()
 	var site weburl.Site
@@ -276,7 +303,7 @@ func (r reader) Find(part, after string) (found dashboard.Finding, err error) {
 			return found, err
 		}
 	}
-	lower := strings.ToLower(part)
+	lower := asStored(part)
 	for p := first; p < last; p++ {
 		for row, err := range r.store.PagesFrom(weburl.Partition(p), at) {
 			if err != nil {
@@ -306,9 +333,10 @@ func exactOf(pages []dashboard.Page) string {
 
 // sitesFrom returns sites whose host begins with a text, ignoring www. It seeks in the sites of each partition.
 func (r reader) sitesFrom(part string) (sites []string, err error) {
-	_, host, has := strings.Cut(strings.ToLower(part), "://")
+	part = asStored(part)
+	_, host, has := strings.Cut(part, "://")
 	if !has {
-		host = strings.ToLower(part)
+		host = part
 	}
 	host, _, _ = strings.Cut(host, "/")
 	for p := range r.store.Partitions() {

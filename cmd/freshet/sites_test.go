@@ -213,3 +213,43 @@ func TestSitesAreKept(t *testing.T) {
 		t.Errorf("the first by name are as of %v, %v", now.AsOf, err)
 	}
 }
+
+// TestOddQuestions holds that a question that makes no sense is refused with what is wrong with it, and that a table
+// beyond its end does not say that there is nothing.
+func TestOddQuestions(t *testing.T) {
+	window := dashboard.Handler(apiOptions(manySites(t, 10), nil))
+	for _, tt := range []struct {
+		target, says string
+		code         int
+	}{
+		{"/api/v1/history", `parameter \"url\": /api/v1/history needs it`, 400},
+		{"/api/v1/history?url=nope", "not a valid URL", 400},
+		{"/api/v1/content?url=%00", "not a valid URL", 400},
+		{"/api/v1/history?url=http://none.test/", "freshet pages lists what is known", 404},
+		{"/page", "not a valid URL", 400},
+		{"/page?url=%FF%FE", "not a valid URL", 400},
+		{"/sites?limit=-1", "Limit &#34;-1&#34;: want a number up to 1000.", 400},
+		{"/sites?from=500", "it has 10 sites.", 200},
+		{"/sites?sort=pages&q=site-1&limit=0", "it has 1 site.", 200},
+		{"/sites?q=nowhere", "No site has", 200},
+		{"/changes?before=2020-01-01T00:00:00Z", "does not search the whole log.</p>", 200},
+	} {
+		answer := httptest.NewRecorder()
+		window.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, tt.target, nil))
+		if text := answer.Body.String(); answer.Code != tt.code || !strings.Contains(text, tt.says) {
+			t.Errorf("%s: %d, want %d and %q: %s", tt.target, answer.Code, tt.code, tt.says, text)
+		}
+	}
+}
+
+// TestAsStored holds that a site is found by its name as people read and type it.
+func TestAsStored(t *testing.T) {
+	for part, want := range map[string]string{
+		"": "", "TE-7": "te-7", "[2001:DB8": "[2001:db8", "://": "://", "a/Ü": "a/ü", "BÜCHER": "xn--bcher-kva", "\xff": "\xff",
+		"http://bücher.example:81/Ü": "http://xn--bcher-kva.example:81/ü", "xn--bcher-kva.ex": "xn--bcher-kva.ex", "a.example/it's\"": "a.example/it's\"",
+	} {
+		if got := asStored(part); got != want {
+			t.Errorf("%q: %q, want %q", part, got, want)
+		}
+	}
+}
