@@ -343,21 +343,22 @@ func (s *Shard) processed(e Processed) error {
 }
 
 // setRetry sets when a failed page is requested again before it is due. A page that is missing once may come back, so
-// it counts as gone when it is missing twice.
+// it counts as gone when it is missing twice. A crawl that keeps pages fresh gives no failed page up.
 func (s *Shard) setRetry(t *turn, record *store.Fetched) {
 	switch record.Outcome {
 	case store.OutcomeFailed, store.OutcomeServerError:
-		record.RetryAt = s.retryAt(t.url, int(t.row.FailedInRow))
+		record.RetryAt = s.retryAt(t.url, int(t.row.FailedInRow), s.fresh != nil && t.row.Versions == 0)
 	case store.OutcomeMissing:
 		if s.fresh != nil && t.row.State == store.StateLive && t.row.GoneSeen == 0 {
-			record.RetryAt = s.retryAt(t.url, 0)
+			record.RetryAt = s.retryAt(t.url, 0, false)
 		}
 	}
 }
 
-// retryAt returns when a failed page is tried again, or 0 for never.
-func (s *Shard) retryAt(url weburl.URL, failures int) int64 {
-	retries := frontier.Retries{Most: s.settings.Retries, First: s.settings.RetryDelay}
+// retryAt returns when a failed page is tried again, or 0 for never. With lasting, that is never 0: nothing else would
+// bring a page back that has no version.
+func (s *Shard) retryAt(url weburl.URL, failures int, lasting bool) int64 {
+	retries := frontier.Retries{Most: s.settings.Retries, First: s.settings.RetryDelay, Lasting: lasting}
 	wait, ok := retries.Wait(url.Fingerprint(), failures)
 	if !ok {
 		return 0

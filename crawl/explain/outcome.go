@@ -68,6 +68,10 @@ func (x *explainer) retries(row Page) {
 	if row.FailedInRow > 1 {
 		detail = fmt.Sprintf("failed %d times in a row", row.FailedInRow)
 	}
+	if row.Queue != store.NoQueue && int(row.FailedInRow) > x.Retries {
+		x.say("retries", Passed, "", detail+"; tried again after a day, then each time after twice as long, up to 32 days")
+		return
+	}
 	detail += fmt.Sprintf("; given up after %d in a row", 1+max(0, x.Retries))
 	if row.Queue == store.NoQueue {
 		x.say("retries", Stopped, "exhausted", detail)
