@@ -456,14 +456,38 @@ func (e *Extractor) markdown(ctx context.Context, p *Page, tree *html.Node, own 
 		return said
 	}
 	boundTables(tree, e.limits.Nodes)
-	if markdown, ok := within(ctx, e.library, func() string { return toMarkdown(tree, own, said) }); ok {
+	p.absolute(tree, own)
+	if markdown, ok := within(ctx, e.library, func() string { return toMarkdown(tree, said) }); ok {
 		return markdown
 	}
 	return said
 }
 
+// absolute makes the links and pictures of a tree lead where they lead on the page. Those to a place on the page itself
+// stay as they are.
+func (p *Page) absolute(tree *html.Node, own weburl.URL) {
+	at, err := url.Parse(own.String())
+	if err != nil {
+		return
+	}
+	if base, err := at.Parse(strings.TrimSpace(p.base)); err == nil && base.Host != "" {
+		at = base
+	}
+	for n := range tree.Descendants() {
+		for i := range n.Attr {
+			a := &n.Attr[i]
+			if a.Key != "href" && a.Key != "src" || strings.HasPrefix(strings.TrimSpace(a.Val), "#") {
+				continue
+			}
+			if to, err := at.Parse(strings.TrimSpace(a.Val)); err == nil {
+				a.Val = to.String()
+			}
+		}
+	}
+}
+
 // toMarkdown returns a tree as Markdown, or the text if that fails.
-func toMarkdown(tree *html.Node, own weburl.URL, said string) (out string) {
+func toMarkdown(tree *html.Node, said string) (out string) {
 	defer func() {
 		if recover() != nil {
 			out = said
@@ -471,7 +495,7 @@ func toMarkdown(tree *html.Node, own weburl.URL, said string) (out string) {
 	}()
 	tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
 	made := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables))
-	markdown, err := made.ConvertNode(tree, converter.WithDomain(string(own.Site())))
+	markdown, err := made.ConvertNode(tree)
 	if err != nil {
 		return said
 	}

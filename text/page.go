@@ -49,6 +49,7 @@ type Page struct {
 	posts  int    // bodies of posts
 	title  string // of the title element
 	lang   string // language that the page states
+	base   string // address that its links are relative to, if it names one
 }
 
 // block is a run of text without layout elements in it.
@@ -123,6 +124,10 @@ func (w *walker) walk(n *html.Node, place uint64, in around) {
 				w.page.title = short(fold(n.FirstChild.Data))
 			}
 			return
+		case atom.Base:
+			if w.page.base == "" {
+				w.page.base = attribute(n, "href")
+			}
 		case atom.Html:
 			w.page.lang = attribute(n, "lang")
 		case atom.Meta:

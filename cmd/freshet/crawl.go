@@ -113,7 +113,7 @@ func crawlFlags(flags *pflag.FlagSet) *crawlSettings {
 	flags.Var(&s.bandwidthOut, "bandwidth-out", "the most bytes sent per second, in the form of --bandwidth")
 	flags.Var(&s.forTime, "for", "stop after this time; 0s: no limit")
 	o.Retries, o.DiscoveryShare, o.WARCLevel = new(0), new(0.0), new(0)
-	flags.IntVar(o.Retries, "retries", 2, "how often a page that failed is tried again")
+	flags.IntVar(o.Retries, "retries", 2, "how often a page that failed is tried again; with --refresh, one without a copy is tried later too")
 	flags.Var(&s.retryDelay, "retry-delay", "pause before a page that failed is tried again; it doubles each time")
 	s.refresh.declare(flags)
 	flags.Float64Var(o.DiscoveryShare, "discovery-share", 0.2, "share of the requests that is reserved for new pages while known pages are due as well")
