@@ -162,5 +162,5 @@ func (s *server) frame(w http.ResponseWriter, from string, a address) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Robots-Tag", "noindex")
 	inner := address{at: a.at, url: a.url}
-	framePage.Execute(w, struct{ URL, Frame string }{a.url.String(), prefix + inner.text()})
+	_ = framePage.Execute(w, struct{ URL, Frame string }{a.url.String(), prefix + inner.text()})
 }

@@ -213,7 +213,7 @@ func sendLines[T any](w http.ResponseWriter, lines iter.Seq2[T, error]) {
 			fail(w, err)
 			return
 		case err != nil:
-			encoder.Encode(map[string]string{"error": err.Error()})
+			_ = encoder.Encode(map[string]string{"error": err.Error()})
 			out.Flush()
 			return
 		case !begun:

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -130,9 +131,9 @@ func align(old, new []string) (all []change) {
 	}
 	width := len(new) + 1
 	longest := make([]int32, (len(old)+1)*width) // longest common subsequence from a line of each on
-	for i := len(old) - 1; i >= 0; i-- {
-		for j := len(new) - 1; j >= 0; j-- {
-			if old[i] == new[j] {
+	for i, o := range slices.Backward(old) {
+		for j, n := range slices.Backward(new) {
+			if o == n {
 				longest[i*width+j] = longest[(i+1)*width+j+1] + 1
 			} else {
 				longest[i*width+j] = max(longest[(i+1)*width+j], longest[i*width+j+1])

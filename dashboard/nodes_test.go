@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestNodes(t *testing.T) {
 	h := Handler(Options{Reader: fake{}, Nodes: func() Nodes { return all }})
 	response, body := get(t, h, "/nodes")
 	for _, text := range []string{"All is well. 2 nodes at work, with all 8 partitions.", "0–2, 5", "3–4, 6–7", "2.0 GB", "3,000", ">3.96/h<", ">3.6/h<", ">0.36/h<", ">0<", `class="state well">alive`, `<a href="/nodes" aria-current`} {
-		if response.StatusCode != 200 || !strings.Contains(body, text) {
+		if response.StatusCode != http.StatusOK || !strings.Contains(body, text) {
 			t.Errorf("%d: no %q in:\n%s", response.StatusCode, text, body)
 		}
 	}
@@ -31,7 +32,7 @@ func TestNodes(t *testing.T) {
 	}
 	alone := Handler(Options{Reader: fake{}})
 	for _, path := range []string{"/nodes", "/api/v1/nodes"} {
-		if response, _ := get(t, alone, path); response.StatusCode != 404 {
+		if response, _ := get(t, alone, path); response.StatusCode != http.StatusNotFound {
 			t.Errorf("%s without a cluster: %d", path, response.StatusCode)
 		}
 	}

@@ -111,7 +111,7 @@ func (s *server) stream(p pane, shown any, begun time.Time, w http.ResponseWrite
 			return
 		}
 		pause := restAfter(clock.Real().Now().Sub(begun))
-		open := false
+		var open bool
 		if bytes.Equal(main.Bytes(), last) {
 			open = here()
 		} else {

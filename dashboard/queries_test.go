@@ -68,7 +68,7 @@ func TestSearchIsNoted(t *testing.T) {
 	if to := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || to != "/page?url="+url.QueryEscape(page) {
 		t.Errorf("%d, leads to %q", response.StatusCode, to)
 	}
-	if response, body = get(t, h, "/api/v1/click?query=id&url="+url.QueryEscape(page)); response.StatusCode != 200 || body != "{\"noted\":true}\n" {
+	if response, body = get(t, h, "/api/v1/click?query=id&url="+url.QueryEscape(page)); response.StatusCode != http.StatusOK || body != "{\"noted\":true}\n" {
 		t.Errorf("%d %s", response.StatusCode, body)
 	}
 	if want := "id " + page; len(f.clicked) != 2 || f.clicked[0] != want || f.clicked[1] != want {

@@ -201,29 +201,29 @@ func (s *server) sites(r *http.Request) (any, error) {
 	return shown, nil
 }
 
-// doing is the state of a site, in a word or two. Tone is a verdict: "well", "wait", "ill", or "" if there is
+// Activity is the state of a site, in a word or two. Tone is a verdict: "well", "wait", "ill", or "" if there is
 // nothing to do.
-type doing struct{ Word, Tone string }
+type Activity struct{ Word, Tone string }
 
 // Doing returns the state of a site. running says whether a crawl runs.
-func (s Site) Doing(running bool) doing {
+func (s Site) Doing(running bool) Activity {
 	switch {
 	case s.Purged:
-		return doing{"purged", ""}
+		return Activity{"purged", ""}
 	case s.Blocked:
-		return doing{"blocked", "wait"}
+		return Activity{"blocked", "wait"}
 	case s.PausedSince != nil:
-		return doing{"paused", "wait"}
+		return Activity{"paused", "wait"}
 	case s.Failures > 0:
-		return doing{"backing off", "ill"}
+		return Activity{"backing off", "ill"}
 	case s.Pending+s.Due > 0 && s.waitsOn("robots-unreachable"):
-		return doing{"no robots.txt", "ill"}
+		return Activity{"no robots.txt", "ill"}
 	case s.Pending > 0 && running:
-		return doing{"crawling", "well"}
+		return Activity{"crawling", "well"}
 	case s.Due > 0 && running:
-		return doing{"kept fresh", "well"}
+		return Activity{"kept fresh", "well"}
 	case s.Pending > 0 || s.Due > 0:
-		return doing{"not finished", ""}
+		return Activity{"not finished", ""}
 	}
-	return doing{"done", ""}
+	return Activity{"done", ""}
 }

@@ -28,7 +28,6 @@ type reading struct {
 	fresh, ageS            float64
 	expected, found        float64
 	active, allowed        int
-	errors                 int64
 }
 
 // NewTrend returns a Trend that remembers nothing yet.

@@ -85,7 +85,7 @@ func (c callback) verify(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		io.WriteString(w, challenge)
+		_, _ = io.WriteString(w, challenge)
 	}
 }
 
