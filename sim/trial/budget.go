@@ -56,10 +56,11 @@ const (
 )
 
 // shared checks, at the end of one site's trouble, that the other sites got the budget that the site did not use.
-// It checks only if nearly all of the budget was spent for as long before the trouble, and nothing else happened.
+// It checks only if nearly all of the budget was spent for as long before the trouble, and nothing else happened. The
+// policy plan gives its visits to sites for a whole interval, so what a site cannot use goes to nobody.
 func (w *watch) shared(f *Fault) {
 	c := &w.crawl
-	if c.Budget == 0 || f.For < longTrouble || f.At < 2*longTrouble || c.Hours != "" || w.disturbed(f) {
+	if c.Budget == 0 || c.Policy == "plan" || f.For < longTrouble || f.At < 2*longTrouble || c.Hours != "" || w.disturbed(f) {
 		return
 	}
 	site := w.t.c.Sites[f.Site].Name

@@ -18,8 +18,9 @@ import (
 // says about itself.
 type watch struct {
 	t        *trial
-	crawl    Crawl  // the present settings
-	former   *Crawl // the old settings during a reload; else nil
+	crawl    Crawl         // the present settings
+	former   *Crawl        // the old settings during a reload; else nil
+	eased    time.Duration // until then a host may wait for an interval that a reload has made shorter
 	sites    map[weburl.Site]int
 	troubles []map[faultKind]int // by site
 	slowDisk int
@@ -177,6 +178,9 @@ func (w *watch) reloading(next Crawl) {
 	if w.former == nil || w.former.Delay > w.crawl.Delay {
 		former := w.crawl
 		w.former = &former
+	}
+	if longest := max(w.crawl.Delay, w.crawl.SiteDelay); longest > min(next.Delay, next.SiteDelay) {
+		w.eased = w.t.now + 2*longest
 	}
 	w.crawl, w.reload = next, true
 	w.reloads++

@@ -95,7 +95,7 @@ func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time
 	least, own := max(0, before-p.took), w.ownInterval(site, gate)
 	switch {
 	case lost && p.clean: // in an earlier life
-	case lost, w.askedAnew(n, site):
+	case lost, w.askedAnew(n, site), w.t.now < w.eased:
 		least = 0
 	}
 	if !p.clean && h.met {
@@ -103,7 +103,7 @@ func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time
 	}
 	most := max(least, before-p.took)
 	if w.setBack || p.back > 0 || lost { // the stored gate may be of a clock that was ahead
-		most = max(most, own, time.Duration(gate.Next-gate.End))
+		most = max(most, own, time.Duration(gate.Next-gate.End), w.storedDelay(n, site))
 	} else if !p.clean {
 		most = max(most, own)
 	}
@@ -145,6 +145,22 @@ func (w *watch) ownInterval(site weburl.Site, gate store.Gate) time.Duration {
 		}
 	}
 	return own
+}
+
+// storedDelay returns the longest Crawl-delay in the stored robots.txt of a host's sites. It may be older than what the
+// host has sent.
+func (w *watch) storedDelay(n *node, site weburl.Site) (longest time.Duration) {
+	for other := range w.robots {
+		if other.Name() != site.Name() {
+			continue
+		}
+		body, err := n.store.RobotsBody(other)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			w.t.must(err)
+		}
+		longest = max(longest, parsed(string(body)).delay)
+	}
+	return longest
 }
 
 // left returns how long a site waits for its host's interval or back-off.
