@@ -93,9 +93,7 @@ func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time
 	}
 	before, after := left(was, p.was), left(is, p.is)
 	least, own := max(0, before-p.took), w.ownInterval(site, gate)
-	switch {
-	case lost && p.clean: // in an earlier life
-	case lost, w.askedAnew(n, site), w.t.now < w.eased:
+	if lost && !p.clean || w.askedAnew(n, site) || w.t.now < w.eased { // lost and clean: it was lost in an earlier life
 		least = 0
 	}
 	if !p.clean && h.met {
