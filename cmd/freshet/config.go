@@ -16,7 +16,7 @@ import (
 func configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Show or check the settings", Args: command.GroupArgs,
-		Long:    "Show or check the settings.\n\nThe value of a setting comes from its flag; without one from its FRESHET_ variable; without that from the file of\n--config; else it is the default.",
+		Long:    "The value of a setting comes from its flag; without one from its FRESHET_ variable; without that from the file of\n--config; else it is the default.",
 		Example: "  freshet config show > freshet.yaml\n  freshet config validate freshet.yaml",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -138,10 +138,7 @@ func writeCommand(out io.Writer, cmd *cobra.Command) {
 	if !cmd.IsAvailableCommand() {
 		return
 	}
-	fmt.Fprintf(out, "\n### %s\n", cmd.CommandPath())
-	if !strings.HasPrefix(cmd.Long, cmd.Short+".") {
-		fmt.Fprintf(out, "\n%s.\n", cmd.Short)
-	}
+	fmt.Fprintf(out, "\n### %s\n\n%s.\n", cmd.CommandPath(), cmd.Short)
 	if cmd.Long != "" {
 		fmt.Fprintf(out, "\n%s\n", cmd.Long)
 	}

@@ -25,7 +25,7 @@ var explainSettings = []string{"scope", "requisites", "order", "opt-out", "max-d
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "explain URL", Short: "Say why a URL was or was not fetched, and when it is due", Args: command.OneArg("URL"),
-		Long: "Say why a URL was or was not fetched, and when it is due.\n\nThe first line says what decides: why the URL was fetched or not, or when it will be. The lines below are the checks\n" +
+		Long: "The first line says what decides: why the URL was fetched or not, or when it will be. The lines below are the checks\n" +
 			"that it passed or failed, in their order: syntax, scope, limits, whether it is known, robots.txt, private addresses,\n" +
 			"the batch where --order ranks pages, the politeness to its host, the last answer, retries and its queue. The settings\n" +
 			"--scope and so on matter only if no crawl is running in the directory.",

@@ -76,7 +76,7 @@ func publishedGraph(file string) (string, error) {
 func labCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lab", Short: "Run experiments, and compare them with published results",
-		Long: "Run experiments, and compare them with published results.\n\nExperiments run the policies of the live crawl on simulated or recorded webs. Each prints a table, or with --json one\n" +
+		Long: "Experiments run the policies of the live crawl on simulated or recorded webs. Each prints a table, or with --json one\n" +
 			"object with its parameters and rows.",
 		Example: "  freshet lab list\n  freshet lab run queue --runs 30 --json\n  freshet lab report --out report --quick",
 		Args:    command.GroupArgs,
@@ -163,7 +163,7 @@ func experimentCommand(e lab.Experiment) *cobra.Command {
 		},
 	}
 	if e.Reproduces != "" {
-		cmd.Long = e.Summary + ".\nReproduces: " + e.Reproduces + "."
+		cmd.Long = "Reproduces: " + e.Reproduces + "."
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(trial.Flags())

@@ -202,9 +202,7 @@ func (w *pipedResponse) Write(p []byte) (int, error) {
 func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show what a crawl is doing, or has done", Args: command.NoArgs,
-		Long: `Show what a crawl is doing, or has done.
-
-On a node of a cluster, "pages by state" and "versions" count all that the node has; the other numbers are of the
+		Long: `On a node of a cluster, "pages by state" and "versions" count all that the node has; the other numbers are of the
 partitions that it crawls.`,
 		Example: "  freshet status --data archive\n  freshet status --json",
 	}

@@ -159,7 +159,8 @@ func smallWeb() http.Handler {
 	return mux
 }
 
-// TestHelp holds that every command has a description and an example.
+// TestHelp holds that every command has a description and an example. The help prints the short description above the
+// long one, so the long one does not repeat it.
 func TestHelp(t *testing.T) {
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -168,6 +169,9 @@ func TestHelp(t *testing.T) {
 		}
 		if cmd.Short == "" || !strings.Contains(cmd.Example, cmd.CommandPath()) {
 			t.Errorf("%s: short %q, example %q", cmd.CommandPath(), cmd.Short, cmd.Example)
+		}
+		if strings.HasPrefix(cmd.Long, cmd.Short) {
+			t.Errorf("%s: its help says %q twice", cmd.CommandPath(), cmd.Short)
 		}
 		for _, below := range cmd.Commands() {
 			visit(below)

@@ -34,7 +34,7 @@ func seenCommand() *cobra.Command {
 	var o seenOptions
 	cmd := &cobra.Command{
 		Use: "seen --trace FILE --policy NAME --size N", Short: "Replay a URL trace through a cache policy", Args: command.NoArgs,
-		Long: "Replay a URL trace through a cache policy.\n\nA small cache in front of the set of all known URLs can mostly tell whether a URL is known. This command\n" +
+		Long: "A small cache in front of the set of all known URLs can mostly tell whether a URL is known. This command\n" +
 			"replays a trace through one policy, starting with an empty cache of N URLs, and counts hits and misses. A trace has\n" +
 			"one URL per line, or it is a .u64 file of fingerprints (8 bytes each, little endian); both may be .gz or .zst.\n" +
 			"crawl --record-trace writes one.\n" +

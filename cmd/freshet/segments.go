@@ -106,7 +106,7 @@ func openAlone(data string, o store.Options) (*store.Store, error) {
 func segmentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "segments", Short: "Manage WARC files in an object store", Args: command.GroupArgs,
-		Long:    "Manage WARC files in an object store.\n\nWith --segments, crawl and serve move closed WARC files to an object store.",
+		Long:    "With --segments, crawl and serve move closed WARC files to an object store.",
 		Example: "  freshet segments take --data archive",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

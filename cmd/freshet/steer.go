@@ -313,7 +313,7 @@ func addCommand() *cobra.Command {
 func pauseCommand(verb, short string) *cobra.Command {
 	return orderCommand(&cobra.Command{
 		Use: verb + " [SITE]", Short: short, Args: command.AtMostOneArg("SITE"),
-		Long: short + ".\n\nWithout SITE it applies to the whole crawl. A pause lasts until it is ended, also after a restart. Requests under way\n" +
+		Long: "Without SITE it applies to the whole crawl. A pause lasts until it is ended, also after a restart. Requests under way\n" +
 			"are completed.",
 		Example: fmt.Sprintf("  freshet %s\n  freshet %s https://example.org", verb, verb),
 	}, func(_ *cobra.Command, args []string) (any, error) {
@@ -328,7 +328,7 @@ func pauseCommand(verb, short string) *cobra.Command {
 func pagesOrderCommand(verb, short, long string) *cobra.Command {
 	var all bool
 	cmd := orderCommand(&cobra.Command{
-		Use: verb + " URL", Short: short, Long: short + ".\n\n" + long, Args: command.OneArg("URL"),
+		Use: verb + " URL", Short: short, Long: long, Args: command.OneArg("URL"),
 		Example: fmt.Sprintf("  freshet %s https://example.org/page.html\n  freshet %s --site https://example.org", verb, verb),
 	}, func(_ *cobra.Command, args []string) (any, error) {
 		u, err := parseURL(args[0])
@@ -427,7 +427,7 @@ func blockCommand() *cobra.Command {
 	var until string
 	cmd := orderCommand(&cobra.Command{
 		Use: "block HOST", Short: "Make no more requests to a host", Args: command.OneArg("HOST"),
-		Long:    "Make no more requests to a host.\n\nA block lasts until it is ended, also after a restart. Requests under way are completed.",
+		Long:    "A block lasts until it is ended, also after a restart. Requests under way are completed.",
 		Example: "  freshet block example.org\n  freshet block example.org --until 2026-12-31T00:00:00Z",
 	}, func(_ *cobra.Command, args []string) (any, error) {
 		host, err := typedHost(args[0])

@@ -21,7 +21,7 @@ import (
 func fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fleet", Short: "Compute how many fetchers to run",
-		Long: "Compute how many fetchers to run.\n\nFetchers bring pages to a queue, from which they are processed one by one. Too few leave the processing idle,\n" +
+		Long: "Fetchers bring pages to a queue, from which they are processed one by one. Too few leave the processing idle,\n" +
 			"too many overflow the queue. The cost is gamma × the share of time in which the queue is empty, plus the\n" +
 			"pages lost a second because it is full.",
 		Example: "  freshet fleet static --arrival-rate 0.1 --service-rate 8 --queue 50 --gamma 10\n" +
