@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"net/netip"
@@ -179,8 +180,9 @@ func (w *watch) reloading(next Crawl) {
 		former := w.crawl
 		w.former = &former
 	}
-	if longest := max(w.crawl.Delay, w.crawl.SiteDelay); longest > min(next.Delay, next.SiteDelay) {
-		w.eased = w.t.now + 2*longest
+	own, will := cmp.Or(w.crawl.SiteDelay, w.crawl.Delay), cmp.Or(next.SiteDelay, next.Delay)
+	if next.Delay < w.crawl.Delay || will < own {
+		w.eased = w.t.now + 2*max(w.crawl.Delay, own)
 	}
 	w.crawl, w.reload = next, true
 	w.reloads++
