@@ -46,9 +46,14 @@ func PartitionsAt(fsys vfs.FS, path string, otherwise int) (int, error) {
 	return f.Partitions, err
 }
 
-// RefuseSnapshot returns an error if a directory is a snapshot. Whatever locks a directory to write to it calls this
-// before: a lock leaves a file.
-func RefuseSnapshot(fsys vfs.FS, path string) error { return format.RefuseSnapshot(fsys, path) }
+// Lock keeps other processes out of a data directory that is not opened. It returns ErrLocked if one uses it. It
+// refuses a snapshot, and leaves it as it is.
+func Lock(fsys vfs.FS, path string) (io.Closer, error) {
+	if err := format.RefuseSnapshot(fsys, path); err != nil {
+		return nil, err
+	}
+	return format.Lock(fsys, path)
+}
 
 // openDirectory locks the data directory at path and reads its format. If make is set, it creates a missing
 // directory with the given number of partitions, and raises the format of an older one with compatible keys.
@@ -68,10 +73,8 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 	} else if _, err := fsys.Stat(d.join(format.InfoFile)); err != nil {
 		return nil, fmt.Errorf("store: %s is not a data directory: %w", path, err)
 	}
-	if d.lock, err = fsys.Lock(d.join(format.LockFile)); errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("store: lock %s: %w", path, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, path, err)
+	if d.lock, err = format.Lock(fsys, path); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {

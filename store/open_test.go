@@ -5,9 +5,12 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.uber.org/goleak"
 
 	"freshet/store"
@@ -163,6 +166,37 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("page %+v, %v", page, err)
 	}
 	storetest.Verify(t, s)
+}
+
+// TestReadOnlyDisk opens a directory of a disk that refuses to be written to, after a clean stop and after a crash. The
+// crash leaves rows in the log that no table has.
+func TestReadOnlyDisk(t *testing.T) {
+	refuse := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileClose || op.Kind.ReadOrWrite() == errorfs.OpIsRead {
+			return nil
+		}
+		return &fs.PathError{Op: "open", Path: op.Path, Err: syscall.EROFS}
+	})
+	u := storetest.Parse(t, "http://page.test/")
+	disk := vfs.NewCrashableMem()
+	s := storetest.Open(t, storetest.Options(disk))
+	storetest.Commit(t, s, storetest.Answer(t, u, 1, "one"))
+	crashed := disk.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, left := range map[string]*vfs.MemFS{"after a clean stop": disk, "after a crash": crashed} {
+		t.Run(name, func(t *testing.T) {
+			o := storetest.Options(errorfs.Wrap(left, refuse))
+			if _, err := store.Open("data", o); !errors.Is(err, syscall.EROFS) || errors.Is(err, store.ErrLocked) {
+				t.Errorf("open to write: %v: want that the disk is read-only", err)
+			}
+			o.ReadOnly = true
+			if page, _, err := storetest.Open(t, o).PageOf(u); err != nil || page.Versions != 1 {
+				t.Errorf("page %+v, %v", page, err)
+			}
+		})
+	}
 }
 
 // TestRealFiles opens a directory of the machine's file system, twice.

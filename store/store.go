@@ -176,6 +176,9 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	o = o.withDefaults()
+	if o.ReadOnly {
+		o.FS = format.Unwritten{FS: o.FS}
+	}
 	s := &Store{options: o, keys: format.NewKeyspace(o.Crawl)}
 	if s.dir, err = openDirectory(o.FS, dir, o.Partitions, !o.ReadOnly); err != nil {
 		return nil, err

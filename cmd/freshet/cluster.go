@@ -295,7 +295,7 @@ func isFree(data string) error {
 	if !store.Exists(vfs.Default, data) {
 		return nil
 	}
-	lock, err := lockDirectory(data)
+	lock, err := store.Lock(vfs.Default, data)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil // opening the store says so

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -151,19 +150,6 @@ func atRest(ctx context.Context, data, instead string, open func() (*store.Store
 		}
 	}
 	return s, err
-}
-
-// lockDirectory keeps other processes out of a data directory. It returns store.ErrLocked if one uses it. It refuses
-// a snapshot, and leaves it as it is.
-func lockDirectory(data string) (io.Closer, error) {
-	if err := store.RefuseSnapshot(vfs.Default, data); err != nil {
-		return nil, err
-	}
-	lock, err := vfs.Default.Lock(filepath.Join(data, "LOCK"))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", store.ErrLocked, data, err)
-	}
-	return lock, nil
 }
 
 // usable adds to an error of the system about a data directory's path what to check.

@@ -156,7 +156,7 @@ func takeSegments(ctx context.Context, data, address string) (taken segments.Sta
 		return taken, err
 	}
 	defer objectStore.Close()
-	lock, err := lockDirectory(data)
+	lock, err := store.Lock(vfs.Default, data)
 	if err != nil {
 		return taken, err
 	}

@@ -29,7 +29,7 @@ func viewCommand() *cobra.Command {
 		Use: "view [DIR]", Short: "Show what is stored, in a browser", Args: command.AtMostOneArg("DIR"),
 		Long: "Serves the window on a data directory until Ctrl-C: find a page by part of its URL, see its versions in a\n" +
 			"calendar, as they were and side by side, and see its visits and how it changes. Nothing is fetched and nothing\n" +
-			"is changed. It also works while a crawl is running in the directory.",
+			"is changed. It also works while a crawl is running in the directory, and on a read-only disk.",
 		Example: "  freshet view archive\n  freshet view archive --listen 127.0.0.1:9000",
 	}
 	account, flags := accountOf(cmd), cmd.Flags()

@@ -26,12 +26,9 @@ const tableKind = ".sst"
 // It calls report for what it did, and reports whether rows may be lost.
 // A crash at any moment leaves a directory that the next call repairs.
 func Directory(ctx context.Context, fsys vfs.FS, dir string, report func(store.Problem)) (lost bool, err error) {
-	if err := format.RefuseSnapshot(fsys, dir); err != nil {
-		return false, err
-	}
-	lock, err := fsys.Lock(fsys.PathJoin(dir, format.LockFile))
+	lock, err := store.Lock(fsys, dir)
 	if err != nil {
-		return false, fmt.Errorf("%w: %s: %w", store.ErrLocked, dir, err)
+		return false, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	db := fsys.PathJoin(dir, format.DatabaseDir)

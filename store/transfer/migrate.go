@@ -56,8 +56,8 @@ func lockDirectory(fsys vfs.FS, path string) (lock io.Closer, f format.Info, err
 	if !store.Exists(fsys, path) {
 		return nil, f, fmt.Errorf("store: %s is not a data directory: %w", path, fs.ErrNotExist)
 	}
-	if lock, err = fsys.Lock(fsys.PathJoin(path, format.LockFile)); err != nil {
-		return nil, f, fmt.Errorf("%w: %s: %w", store.ErrLocked, path, err)
+	if lock, err = format.Lock(fsys, path); err != nil {
+		return nil, f, err
 	}
 	if f, err = format.ReadInfo(fsys, path); err != nil && !errors.Is(err, store.ErrOutdated) {
 		return nil, f, errors.Join(err, lock.Close())

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -44,6 +46,30 @@ func RefuseSnapshot(fsys vfs.FS, dir string) error {
 		return nil
 	}
 	return fmt.Errorf("store: %s is a snapshot: make a data directory of it with freshet restore --data OTHER %[1]s", dir)
+}
+
+// Lock keeps other processes out of a data directory. It returns ErrLocked if one uses it, and errors of the file
+// system that say where the lock lies: a disk may be read-only, or without locks.
+func Lock(fsys vfs.FS, dir string) (io.Closer, error) {
+	lock, err := fsys.Lock(fsys.PathJoin(dir, LockFile))
+	if _, ok := errors.AsType[*fs.PathError](err); ok || errors.Is(err, syscall.ENOLCK) {
+		return nil, fmt.Errorf("store: lock %s: %w", dir, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, dir, err)
+	}
+	return lock, nil
+}
+
+// Unwritten is a file system for reading only. On a disk that nobody can write to, it locks nothing.
+type Unwritten struct{ vfs.FS }
+
+// Lock locks a file, unless the disk is read-only.
+func (u Unwritten) Lock(name string) (io.Closer, error) {
+	lock, err := u.FS.Lock(name)
+	if errors.Is(err, syscall.EROFS) {
+		return io.NopCloser(nil), nil
+	}
+	return lock, err
 }
 
 // Formats of the data directory. Every key begins with the format in which keys were last rewritten (KeyFormat). So
