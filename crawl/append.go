@@ -305,6 +305,7 @@ func (s *Shard) takeInSlow(site weburl.Site) error {
 		if row.Site == site || held(row) {
 			continue
 		}
+		s.rules.pace(row.Site, row.Pace)
 		info, err := s.siteInfo(row.Site)
 		if err != nil {
 			return err
@@ -321,26 +322,27 @@ func held(row store.SiteRow) bool { return row.New+row.Due > 0 || watched(row) }
 
 // slows reports whether a site may make its host slower than the settings require.
 func slows(info frontier.SiteInfo, rules *rulebook) bool {
-	return info.CrawlDelay > 0 || rules.of(info.Site).Manners.Delay != nil
+	own := rules.of(info.Site).Manners
+	return info.CrawlDelay > 0 || own.Delay != nil || own.Budget > 0 || own.Least > 0
 }
 
 // ReadHost returns a stored site in the form in which a new run gives it to the frontier, and the other sites of its
-// host that the run would hold. standing returns a site's robots rules. If the site has no row, the error is
-// store.ErrNotFound.
-func ReadHost(rows Rows, standing func(weburl.Site) (robots.Standing, error), settings Settings, site weburl.Site) ([]frontier.SiteInfo, error) {
+// host that the run would hold, with the manners of these sites. standing returns a site's robots rules. If the site
+// has no row, the error is store.ErrNotFound.
+func ReadHost(rows Rows, standing func(weburl.Site) (robots.Standing, error), settings Settings, site weburl.Site) (all []frontier.SiteInfo, manners func(weburl.Site) *frontier.Manners, err error) {
 	if _, err := rows.Site(site); err != nil {
-		return nil, fmt.Errorf("crawl: restore %s: %w", site, err)
+		return nil, nil, fmt.Errorf("crawl: restore %s: %w", site, err)
 	}
-	var all []frontier.SiteInfo
 	rulebook := newRulebook(settings.Rules)
 	for row, err := range rows.SitesOf(site) {
 		if err != nil {
-			return nil, fmt.Errorf("crawl: sites of the host of %s: %w", site, err)
+			return nil, nil, fmt.Errorf("crawl: sites of the host of %s: %w", site, err)
 		}
 		info, err := ReadSite(rows, standing, row.Site)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		rulebook.pace(row.Site, row.Pace)
 		if held(row) {
 			begunAnew(&info, row)
 		}
@@ -348,7 +350,7 @@ func ReadHost(rows Rows, standing func(weburl.Site) (robots.Standing, error), se
 			all = append(all, info)
 		}
 	}
-	return all, nil
+	return all, rulebook.manners, nil
 }
 
 func entryOf(m store.Move) frontier.Entry {

@@ -160,6 +160,7 @@ func (s *Shard) forgetSites(p weburl.Partition) (records []store.Record, err err
 		s.book.Forget(row.Site)
 		delete(s.obeys.waiting, row.Site)
 		delete(s.rests, row.Site)
+		s.rules.pace(row.Site, store.Pace{})
 	}
 	return records, nil
 }

@@ -27,6 +27,14 @@ type (
 		Paused bool
 	}
 
+	// Pace sets how fast a site may be asked, if the settings and its robots.txt would allow more. A nil field stays as
+	// it is, and zero ends what an earlier order set.
+	Pace struct {
+		Site   weburl.Site
+		Delay  *time.Duration // between two requests, at least
+		Budget *int           // fetches a day, at most, spread evenly
+	}
+
 	// Block stops requests to a host until Until, or forever if that is zero. The host need not be known.
 	Block struct {
 		Host  string
@@ -89,6 +97,7 @@ type Struck struct {
 func (Add) isOrder()         {}
 func (PauseAll) isOrder()    {}
 func (Pause) isOrder()       {}
+func (Pace) isOrder()        {}
 func (Block) isOrder()       {}
 func (Unblock) isOrder()     {}
 func (Recrawl) isOrder()     {}

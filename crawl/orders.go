@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -44,6 +45,8 @@ func (s *Shard) carryOut(order Order, reply replier) error {
 		return s.pauseAll(o.Paused, done)
 	case Pause:
 		return s.pause(o, done)
+	case Pace:
+		return s.pace(o, done)
 	case Block:
 		if !o.Until.IsZero() && !o.Until.After(s.now) {
 			return fmt.Errorf("%w: block %s until %s, which is past", ErrOrder, o.Host, o.Until.UTC().Format(time.RFC3339))
@@ -210,6 +213,35 @@ func (s *Shard) noteRest(site weburl.Site, paused bool) {
 	}
 }
 
+// pace sets how fast an operator allows requests to a site. It holds at once. If its host is held without the site, the
+// site is needed there to slow it.
+func (s *Shard) pace(o Pace, then func() error) error {
+	if err := s.known(o.Site); err != nil {
+		return err
+	}
+	pace := s.rules.paces[o.Site]
+	if o.Delay != nil {
+		pace.Delay = int64(*o.Delay)
+	}
+	if o.Budget != nil {
+		pace.Budget = int64(*o.Budget)
+	}
+	switch {
+	case pace.Delay < 0 || pace.Delay > int64(frontier.MaxCrawlDelay):
+		return fmt.Errorf("%w: delay of %s: want 0s to %v, not %v", ErrOrder, o.Site, frontier.MaxCrawlDelay, time.Duration(pace.Delay))
+	case pace.Budget < 0 || pace.Budget > math.MaxInt32:
+		return fmt.Errorf("%w: budget of %s: want 0 to %d fetches a day, not %d", ErrOrder, o.Site, math.MaxInt32, pace.Budget)
+	}
+	if s.front.KnownHost(o.Site) {
+		if err := s.meet(o.Site); err != nil {
+			return err
+		}
+	}
+	s.rules.pace(o.Site, pace)
+	s.front.Steer(o.Site, s.now)
+	return s.propose([]store.Record{&store.Paced{Partition: s.home(o.Site), Site: o.Site, Pace: pace}}, then)
+}
+
 // gate changes a host's gate.
 func (s *Shard) gate(host string, set func() frontier.Gate, then func() error) error {
 	root, err := weburl.Parse("http://" + host + "/")
@@ -317,6 +349,7 @@ func (s *Shard) reload(next Settings, then func() error) error {
 	}
 	now := s.settings
 	rules := newRulebook(next.Rules)
+	rules.paces = s.rules.paces
 	if err := s.front.Reload(next.FrontierOptions(rules.manners), s.now); err != nil {
 		return fmt.Errorf("%w: %w", ErrOrder, err)
 	}

@@ -1,8 +1,11 @@
 package crawl
 
 import (
+	"time"
+
 	"freshet/crawl/discovery"
 	"freshet/frontier"
+	"freshet/store"
 	"freshet/weburl"
 )
 
@@ -11,10 +14,19 @@ type rulebook struct {
 	sites []SiteRule
 	none  SiteRule // for a site without a rule
 	known map[weburl.Site]*SiteRule
+	paces map[weburl.Site]store.Pace // that operators have ordered
 }
 
 func newRulebook(r Rules) *rulebook {
-	return &rulebook{sites: r.Sites, known: map[weburl.Site]*SiteRule{}}
+	return &rulebook{sites: r.Sites, known: map[weburl.Site]*SiteRule{}, paces: map[weburl.Site]store.Pace{}}
+}
+
+// pace notes what an operator has ordered for a site. A zero pace ends it.
+func (b *rulebook) pace(site weburl.Site, pace store.Pace) {
+	delete(b.known, site)
+	if b.paces[site] = pace; pace == (store.Pace{}) {
+		delete(b.paces, site)
+	}
 }
 
 // rulesKnown is the maximum number of sites whose rules are cached.
@@ -22,7 +34,8 @@ const rulesKnown = 10_000
 
 // of returns the combined rule for a site, which the caller must not change. O(rules) for a site that is not cached.
 func (b *rulebook) of(site weburl.Site) *SiteRule {
-	if len(b.sites) == 0 {
+	pace := b.paces[site]
+	if len(b.sites) == 0 && pace == (store.Pace{}) {
 		return &b.none
 	}
 	if rule, ok := b.known[site]; ok {
@@ -37,6 +50,12 @@ func (b *rulebook) of(site weburl.Site) *SiteRule {
 			rule = &SiteRule{}
 		}
 		rule.over(&b.sites[i])
+	}
+	if pace != (store.Pace{}) {
+		if rule == &b.none {
+			rule = &SiteRule{}
+		}
+		rule.slow(pace)
 	}
 	if len(b.known) >= rulesKnown {
 		clear(b.known)
@@ -68,6 +87,14 @@ func (r *SiteRule) over(later *SiteRule) {
 		if len(*types.theirs) > 0 {
 			*types.mine = *types.theirs
 		}
+	}
+}
+
+// slow makes a rule as slow as an operator has ordered.
+func (r *SiteRule) slow(pace store.Pace) {
+	r.Manners.Least = time.Duration(pace.Delay)
+	if budget := int(pace.Budget); budget > 0 && (r.Manners.Budget == 0 || budget < r.Manners.Budget) {
+		r.Manners.Budget = budget
 	}
 }
 

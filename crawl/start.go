@@ -153,6 +153,7 @@ func (s *Shard) restoreSite(row store.SiteRow) error {
 	s.counts.Known += row.Pages
 	s.met = s.met || row.Robots.Kept != 0 || row.Robots.Status != 0
 	s.noteRest(row.Site, row.Paused != 0)
+	s.rules.pace(row.Site, row.Pace)
 	if disobeyed(row.Robots) {
 		s.obeys.waiting[row.Site] = true
 	}

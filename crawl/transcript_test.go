@@ -142,7 +142,9 @@ func (w *world) command(name string, args []string) {
 func (w *world) orderOf(name string, args []string) Order {
 	var urls []weburl.URL
 	for _, arg := range args {
-		urls = append(urls, w.url(arg))
+		if !strings.Contains(arg, "=") {
+			urls = append(urls, w.url(arg))
+		}
 	}
 	paused := name == "pause"
 	switch name {
@@ -159,6 +161,19 @@ func (w *world) orderOf(name string, args []string) Order {
 			return PauseAll{paused}
 		}
 		return Pause{urls[0].Site(), paused}
+	case "pace":
+		pace := Pace{Site: urls[0].Site()}
+		for _, arg := range args[1:] {
+			if value, is := strings.CutPrefix(arg, "delay="); is {
+				delay := w.duration(value)
+				pace.Delay = &delay
+			} else if value, is := strings.CutPrefix(arg, "budget="); is {
+				budget, err := strconv.Atoi(value)
+				check(w.t, err)
+				pace.Budget = &budget
+			}
+		}
+		return pace
 	case "block":
 		return Block{Host: args[0]}
 	case "unblock":

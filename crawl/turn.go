@@ -181,10 +181,7 @@ func (s *Shard) ask(f Fetch) {
 
 // request returns a turn's request under the rules of the site.
 func (s *Shard) request(t *turn) Fetch {
-	delay := s.settings.Delay
-	if own := s.rules.of(t.page.Site).Manners.Delay; own != nil {
-		delay = *own
-	}
+	delay := s.rules.manners(t.page.Site).Interval(s.settings.Delay)
 	return Fetch{
 		Turn: t.number, URL: t.url, Page: t.url, KeepAlive: s.keepsConnections(delay), Once: delay > 0,
 		AskLeave: s.settings.AddressDelay > 0,

@@ -258,6 +258,7 @@ func orders(s Steerer) []endpoint {
 		{post, "/api/v1/ping", "Report that pages have changed: known ones are visited soon, new ones are discovered.", nil, PingOrder{}, typeJSON, Report{}, order(s.Ping)},
 		{post, "/api/v1/pause", "Make no more requests to a site, or to any.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Pause)},
 		{post, "/api/v1/resume", "End a pause.", nil, SiteOrder{}, typeJSON, Report{}, order(s.Resume)},
+		{post, "/api/v1/pace", "Set the delay of a site at least, and its fetches a day at most. Zero ends what was set.", nil, PaceOrder{}, typeJSON, Report{}, order(s.Pace)},
 		{post, "/api/v1/recrawl", "Visit a page, or the pages of a site, again now.", nil, PagesOrder{}, typeJSON, Report{}, order(s.Recrawl)},
 		{post, "/api/v1/block", "Make no more requests to a host, or none until a time.", nil, BlockOrder{}, typeJSON, Report{}, order(s.Block)},
 		{post, "/api/v1/unblock", "End a block.", nil, HostOrder{}, typeJSON, Report{}, order(s.Unblock)},

@@ -22,6 +22,7 @@ func (s steered) note(o any) (Report, error) {
 }
 
 func (s steered) Add(o AddOrder) (Report, error)       { return s.note(o) }
+func (s steered) Pace(o PaceOrder) (Report, error)     { return s.note(o) }
 func (s steered) Pause(o SiteOrder) (Report, error)    { return s.note(o) }
 func (s steered) Resume(o SiteOrder) (Report, error)   { return s.note(o) }
 func (s steered) Recrawl(o PagesOrder) (Report, error) { return s.note(o) }
@@ -69,8 +70,8 @@ func TestDescription(t *testing.T) {
 		}
 		Components struct{ Schemas map[string]any }
 	}
-	if err := json.Unmarshal([]byte(body), &d); err != nil || !strings.HasPrefix(d.OpenAPI, "3.1") || len(d.Paths) != 17 {
-		t.Fatalf("%v: OpenAPI %q, %d paths: want 3.1, 17", err, d.OpenAPI, len(d.Paths))
+	if err := json.Unmarshal([]byte(body), &d); err != nil || !strings.HasPrefix(d.OpenAPI, "3.1") || len(d.Paths) != 18 {
+		t.Fatalf("%v: OpenAPI %q, %d paths: want 3.1, 18", err, d.OpenAPI, len(d.Paths))
 	}
 	c := checker{d.Components.Schemas}
 	for path, methods := range d.Paths {
@@ -110,8 +111,8 @@ func TestDescription(t *testing.T) {
 			}
 		}
 	}
-	if len(*got) != 9 {
-		t.Errorf("%d orders came through: want all 9", len(*got))
+	if len(*got) != 10 {
+		t.Errorf("%d orders came through: want all 10", len(*got))
 	}
 }
 
@@ -123,7 +124,7 @@ func sample(schema map[string]any) any {
 	switch {
 	case schema["format"] == "date-time":
 		return "2126-01-31T12:00:00Z"
-	case schema["type"] == "integer":
+	case strings.Contains(fmt.Sprint(schema["type"]), "integer"), strings.Contains(fmt.Sprint(schema["type"]), "number"):
 		return 2
 	case schema["type"] == "boolean":
 		return true
@@ -315,7 +316,7 @@ func TestOrders(t *testing.T) {
 
 // FuzzAPI holds that no request panics or gets a 500. No request acts unless it has passed the guard.
 func FuzzAPI(f *testing.F) {
-	for _, path := range []string{"status", "pages", "history", "content", "explain", "skipped", "openapi.json", "add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload", "ping"} {
+	for _, path := range []string{"status", "pages", "history", "content", "explain", "skipped", "openapi.json", "add", "pause", "resume", "pace", "recrawl", "block", "unblock", "purge", "reload", "ping"} {
 		f.Add("GET", path, "url=http://a.test/&version=1&at=2026-01-31T12:00:00Z", "", "")
 		f.Add("POST", path, "", `{"urls":["http://a.test/"],"site":"http://a.test","host":"a.test","until":"2126-01-01T00:00:00Z"}`, "http://localhost")
 		f.Add("POST", path, "", `{"site":"http://a.test"}`, "http://evil.test")

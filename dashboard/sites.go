@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet/dashboard/units"
 )
 
 // SiteQuery selects and orders sites.
@@ -42,6 +44,8 @@ type Site struct {
 	Refused      map[string]int64 `json:"refused"`
 	Robots       string           `json:"robots"` // result of the last request for robots.txt
 	DelayS       float64          `json:"delay_s"`
+	OrderedS     float64          `json:"ordered_delay_s"` // by an operator: the delay is at least this; 0: no order
+	OrderedMost  int64            `json:"ordered_budget"`  // by an operator: fetches a day at most; 0: no order
 	Failures     int              `json:"failures_in_a_row"`
 	NextRequest  *time.Time       `json:"next_request"` // no request to the host before this time
 	NextDue      *time.Time       `json:"next_due"`     // of the pages to be visited again, the first
@@ -86,6 +90,18 @@ func (s Site) InWords() string {
 	default:
 		return "It waits for " + strings.Join(all[:n-1], ", ") + " and " + all[n-1] + "."
 	}
+}
+
+// PaceInWords says how fast an operator allows requests to the site; empty if no order says so.
+func (s Site) PaceInWords() string {
+	var all []string
+	if s.OrderedS > 0 {
+		all = append(all, "at least "+units.Span(time.Duration(s.OrderedS*float64(time.Second))))
+	}
+	if s.OrderedMost > 0 {
+		all = append(all, "at most "+units.Count(s.OrderedMost)+" a day")
+	}
+	return strings.Join(all, ", ")
 }
 
 // waitsOn reports whether the site's pages wait for that.

@@ -19,6 +19,7 @@ type Steerer interface {
 	Add(AddOrder) (Report, error)
 	Pause(SiteOrder) (Report, error)
 	Resume(SiteOrder) (Report, error)
+	Pace(PaceOrder) (Report, error)
 	Recrawl(PagesOrder) (Report, error)
 	Block(BlockOrder) (Report, error)
 	Unblock(HostOrder) (Report, error)
@@ -35,6 +36,14 @@ type AddOrder struct {
 // SiteOrder is about a site, or the whole crawl if it names none.
 type SiteOrder struct {
 	Site string `json:"site,omitempty"`
+}
+
+// PaceOrder sets how fast a site may be asked, if the settings and its robots.txt would allow more. What it leaves out
+// stays as it is. Zero ends what an earlier order set.
+type PaceOrder struct {
+	Site   string   `json:"site"`
+	DelayS *float64 `json:"delay_s,omitempty"` // between two requests, at least
+	Budget *int     `json:"budget,omitempty"`  // fetches a day, at most
 }
 
 // PagesOrder is about a page or all pages of a site: exactly one is given.

@@ -189,7 +189,7 @@ func (f *Frontier) Rate(site weburl.Site) float64 {
 		if f.options.Manners != nil {
 			manners = f.options.Manners(site)
 		}
-		interval = manners.interval(f.options.Delay)
+		interval = manners.Interval(f.options.Delay)
 	}
 	if interval <= 0 {
 		return math.Inf(1)

@@ -113,7 +113,7 @@ func (f *Frontier) setManners(s *site) {
 func (f *Frontier) slow(h *host) {
 	h.delay, h.crawlDelay = f.options.Delay, 0
 	for i, s := range h.sites {
-		if delay := s.manners.interval(f.options.Delay); i == 0 || delay > h.delay {
+		if delay := s.manners.Interval(f.options.Delay); i == 0 || delay > h.delay {
 			h.delay = delay
 		}
 		h.crawlDelay = max(h.crawlDelay, s.crawlDelay)

@@ -10,18 +10,20 @@ import (
 type Manners struct {
 	Delay  *time.Duration // replaces Options.Delay
 	Budget int            // maximum fetches per day, spread evenly over Hours
+	Least  time.Duration  // the delay is at least this
 	Hours  Hours          // when requests are allowed
 }
 
-// interval returns the shortest wait between two requests to the site; delay is the wait for all sites. It converts a
+// Interval returns the shortest wait between two requests to the site; delay is the wait for all sites. It converts a
 // budget to an interval, which is part of the gate that every fetch stores. So a restart does not start a new day.
-func (m *Manners) interval(delay time.Duration) time.Duration {
+func (m *Manners) Interval(delay time.Duration) time.Duration {
 	if m == nil {
 		return delay
 	}
 	if m.Delay != nil {
 		delay = *m.Delay
 	}
+	delay = max(delay, m.Least)
 	if m.Budget > 0 {
 		delay = max(delay, m.Hours.Open()/time.Duration(m.Budget))
 	}

@@ -29,6 +29,17 @@ func (f *Frontier) Reload(o Options, now time.Time) error {
 	return nil
 }
 
+// Steer reads the manners of a site again. A longer wait counts from its host's last answer, a shorter one from its
+// next. If the site is not held, Steer does nothing: its manners are read when it comes. O(log hosts).
+func (f *Frontier) Steer(site weburl.Site, now time.Time) {
+	t := f.tick(now)
+	if s := f.sites[site]; s != nil {
+		f.setManners(s)
+		f.slow(s.host)
+		f.update(s.host, t)
+	}
+}
+
 // SetDiscoveryShare changes Options.DiscoveryShare to share, in [0, 1].
 func (f *Frontier) SetDiscoveryShare(share float64) { f.share = int(share*whole + 0.5) }
 

@@ -123,16 +123,16 @@ type stopped struct {
 
 // Obstacles implements explain.Hosts.
 func (x *stopped) Obstacles(site weburl.Site, now time.Time) ([]frontier.Obstacle, error) {
-	front, err := frontier.New(x.settings.FrontierOptions(nil), crawl.Queues(x.store))
+	sites, manners, err := crawl.ReadHost(x.store, x.Rules, x.settings, site)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	front, err := frontier.New(x.settings.FrontierOptions(manners), crawl.Queues(x.store))
 	if err != nil {
 		return nil, err
 	}
-	sites, err := crawl.ReadHost(x.store, x.Rules, x.settings, site)
-	if errors.Is(err, store.ErrNotFound) {
+	if len(sites) == 0 {
 		return front.Explain(site, now), nil
-	}
-	if err != nil {
-		return nil, err
 	}
 	for _, info := range sites {
 		front.Restore(info, now)

@@ -153,6 +153,8 @@ func siteOf(o crawl.Order) weburl.Site {
 	switch o := o.(type) {
 	case crawl.Pause:
 		return o.Site
+	case crawl.Pace:
+		return o.Site
 	case crawl.Block:
 		return siteOfHost(o.Host)
 	case crawl.Unblock:

@@ -33,6 +33,14 @@ func (n *Node) Pause(site weburl.Site, paused bool) error {
 	return err
 }
 
+// Pace sets how fast a site may be asked, if the settings and its robots.txt would allow more: the delay between two
+// requests at least, and the fetches a day at most. Nil changes nothing, and zero ends what was ordered before. It
+// returns crawl.ErrUnknown if no page of the site is known, and crawl.ErrOrder for a delay or budget out of range.
+func (n *Node) Pace(site weburl.Site, delay *time.Duration, budget *int) error {
+	_, err := n.order(crawl.Pace{Site: site, Delay: delay, Budget: budget})
+	return err
+}
+
 // Block stops requests to a host until until, or forever if that is zero. The host need not be known.
 func (n *Node) Block(host string, until time.Time) error {
 	_, err := n.order(crawl.Block{Host: host, Until: until})

@@ -60,6 +60,10 @@ func (st *state) apply(p weburl.Partition, n uint64, r Record, raw []byte) {
 		st.mark(p, n, r)
 	case *Paused:
 		st.paused(p, r)
+	case *Paced:
+		if st.peekSite(p, r.Site).exists {
+			st.site(p, r.Site).Pace = r.Pace
+		}
 	default:
 		panic(fmt.Sprintf("store: apply: %T is no record", r))
 	}

@@ -202,6 +202,8 @@ func newRecord(k recordKind) Record {
 		return new(Mark)
 	case kindPaused:
 		return new(Paused)
+	case kindPaced:
+		return new(Paced)
 	case kindSitePurged:
 		return new(SitePurged)
 	case kindScrubbed:

@@ -17,7 +17,7 @@ import (
 	"freshet/weburl"
 )
 
-// No later fetch can restore some orders of an operator: take-downs, pauses and blocks. They are stored a second
+// No later fetch can restore some orders of an operator: take-downs, pauses, paces and blocks. They are stored a second
 // time outside of the database, in two equal files with one order a line. A line is the CRC-32C of the rest, a
 // space, and the order as JSON. Orders are numbered from 1, and the database notes the last one that it has. When
 // the directory is opened, each side gets the orders that it lacks. This repairs a crash between the two writes, a
@@ -25,6 +25,7 @@ import (
 const (
 	orderPurge = "purge" // of URL, or of all of Site
 	orderPause = "pause" // of Site, or of all of Partition; At: since when, 0: resumed
+	orderPace  = "pace"  // of Site; Pace: zero ends it
 	orderBlock = "block" // of Host; At: until when, 0: unblocked
 )
 
@@ -38,6 +39,7 @@ type order struct {
 	Host      string           `json:"host,omitempty"`
 	Partition weburl.Partition `json:"partition,omitempty"`
 	At        int64            `json:"at,omitempty"` // unix nanoseconds
+	Pace      Pace             `json:"pace,omitzero"`
 }
 
 func (o *order) target() Target { return Target{URL: o.URL, Site: o.Site} }
@@ -194,6 +196,8 @@ func (s *Store) orderOf(r Record) (order, bool) {
 	switch r := r.(type) {
 	case *Paused:
 		return order{Do: orderPause, Crawl: s.options.Crawl, Partition: r.Partition, Site: r.Site, At: r.Since}, true
+	case *Paced:
+		return order{Do: orderPace, Crawl: s.options.Crawl, Partition: r.Partition, Site: r.Site, Pace: r.Pace}, true
 	case *Gated:
 		o := order{Do: orderBlock, Crawl: s.options.Crawl, Partition: r.Partition, Host: r.Host, At: r.Gate.Blocked}
 		return o, !s.orders.isNoted(o)
@@ -255,13 +259,13 @@ func (s *Store) resumeOrders(all []order) error {
 func (s *Store) completeOrders(have []order) error {
 	state := map[order]bool{}
 	for _, o := range have {
-		o.Number, o.At = 0, 0
+		o.Number, o.At, o.Pace = 0, 0, Pace{}
 		state[o] = true
 	}
 	var all []order
 	add := func(o order) {
 		named := o
-		named.At = 0
+		named.At, named.Pace = 0, Pace{}
 		covered := !o.URL.IsZero() && state[order{Do: orderPurge, Crawl: o.Crawl, Site: o.URL.Site()}]
 		if !state[named] && !covered {
 			all = append(all, o)
@@ -312,6 +316,9 @@ func (s *Store) orderedIn(crawl string, p weburl.Partition, add func(order)) err
 			if row.Paused != 0 {
 				add(order{Do: orderPause, Crawl: crawl, Partition: p, Site: weburl.Site(rest), At: row.Paused})
 			}
+			if row.Pace != (Pace{}) {
+				add(order{Do: orderPace, Crawl: crawl, Partition: p, Site: weburl.Site(rest), Pace: row.Pace})
+			}
 			if row.Purged {
 				add(order{Do: orderPurge, Crawl: crawl, Site: weburl.Site(rest), At: 1})
 			}
@@ -330,8 +337,8 @@ func (s *Store) orderedIn(crawl string, p weburl.Partition, add func(order)) err
 		}))
 }
 
-// obey carries out orders that are noted already. It is idempotent. The last pause of a site and the last block of
-// a host count.
+// obey carries out orders that are noted already. It is idempotent. The last pause and the last pace of a
+// site and the last block of a host count.
 func (s *Store) obey(all []order) error {
 	type thing struct {
 		do   string
@@ -364,6 +371,8 @@ func (s *Store) obey(all []order) error {
 			}
 		case o.Do == orderPause && counts:
 			records = append(records, &Paused{Partition: o.Partition, Site: o.Site, Since: o.At})
+		case o.Do == orderPace && counts:
+			records = append(records, &Paced{Partition: o.Partition, Site: o.Site, Pace: o.Pace})
 		case o.Do == orderBlock && counts:
 			gate, err := s.Gate(o.Partition, o.Host)
 			if err != nil {
@@ -417,17 +426,17 @@ func (in Inside) OrderAgain(report func(Problem)) error {
 		place := cmp.Or(o.target().String(), o.Host, fmt.Sprintf("partition %d", o.Partition))
 		report(Problem{place, o.Do + " ordered by an operator: done again"})
 	}
-	if err := in.pausable(mine); err != nil {
+	if err := in.withRows(mine); err != nil {
 		return err
 	}
 	return in.obey(mine)
 }
 
-// pausable creates rows for paused sites that lost theirs. Only a site with a row can be paused.
-func (in Inside) pausable(all []order) error {
+// withRows creates rows for sites that lost theirs and that an order paused or paced. Only a site with a row can be.
+func (in Inside) withRows(all []order) error {
 	batch := in.db.NewBatch()
 	for _, o := range all {
-		if o.Do != orderPause || o.Site == "" || int(o.Partition) >= in.dir.partitions {
+		if o.Do != orderPause && o.Do != orderPace || o.Site == "" || int(o.Partition) >= in.dir.partitions {
 			continue
 		}
 		key := in.keys.AppendText(nil, o.Partition, format.KeySite, string(o.Site))

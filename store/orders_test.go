@@ -17,7 +17,7 @@ import (
 )
 
 // ordered returns the disk of a directory before and after some orders. The orders take down a page and a site, pause
-// a site, and block a host.
+// and pace a site, and block a host.
 func ordered(t *testing.T) (before, after *vfs.MemFS) {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -32,12 +32,13 @@ func ordered(t *testing.T) (before, after *vfs.MemFS) {
 	c := storetest.Parse(t, "http://c.test/")
 	_, err1 := retain.Purge(context.Background(), s, time.Unix(0, storetest.At(3)), store.Target{URL: storetest.Parse(t, "http://a.test/1")}, store.Target{Site: "http://b.test"})
 	_, err2 := s.Apply(&store.Paused{Partition: storetest.Home(c), Site: c.Site(), Since: storetest.At(4)})
+	_, err4 := s.Apply(&store.Paced{Partition: storetest.Home(c), Site: c.Site(), Pace: store.Pace{Delay: 7, Budget: 8}})
 	// A page of the host that was on its way is stored before the order, with the gate that the order has set.
 	fetched := storetest.Answer(t, c, 3, "three")
 	fetched.Record.(*store.Fetched).Gate = &store.Gate{Blocked: storetest.At(90)}
 	storetest.Commit(t, s, fetched)
 	_, err3 := s.Apply(&store.Gated{Partition: storetest.Home(c), Host: "c.test", Gate: store.Gate{Blocked: storetest.At(90)}})
-	if err := errors.Join(err1, err2, err3, s.Close()); err != nil {
+	if err := errors.Join(err1, err2, err3, err4, s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return before, disk
@@ -78,8 +79,8 @@ func TestOrdersOutliveTheDatabase(t *testing.T) {
 				if row, err := s.Site("http://b.test"); err != nil || !row.Purged {
 					t.Errorf("site: %+v, %v", row, err)
 				}
-				if row, err := s.Site("http://c.test"); err != nil || row.Paused != storetest.At(4) {
-					t.Errorf("paused site: %+v, %v", row, err)
+				if row, err := s.Site("http://c.test"); err != nil || row.Paused != storetest.At(4) || row.Pace != (store.Pace{Delay: 7, Budget: 8}) {
+					t.Errorf("paused and paced site: %+v, %v", row, err)
 				}
 				if gate, err := s.Gate(weburl.Site("http://c.test").Partition(storetest.Partitions), "c.test"); err != nil || gate.Blocked != storetest.At(90) {
 					t.Errorf("gate: %+v, %v", gate, err)
@@ -94,8 +95,8 @@ func TestOrdersOutliveTheDatabase(t *testing.T) {
 			}
 			for _, name := range []string{format.OrdersFile, format.OrdersCopy} {
 				raw, err := format.ReadFile(disk, "data/"+name, 1<<20)
-				if lines := bytes.Count(raw, []byte("\n")); err != nil || lines != 4 {
-					t.Errorf("%s: %d orders, %v: want 4", name, lines, err)
+				if lines := bytes.Count(raw, []byte("\n")); err != nil || lines != 5 {
+					t.Errorf("%s: %d orders, %v: want 5", name, lines, err)
 				}
 			}
 			s := storetest.Open(t, storetest.Options(disk))

@@ -13,8 +13,8 @@ import (
 
 // A Record is one change of a partition's state: one of *Discovered, *Fetched, *Robots, *Gated,
 // *Planned, *Refused, *Withdrawn, *Purged, *Mark, *Paused, *SitePurged, *Scrubbed, *Relocated, *Pruned,
-// *Forgotten, *Ranked, *Struck, *Obeyed, *Arrived, *Parted and *Taken. All state of a partition is the result of
-// applying its records, in order, to an empty state.
+// *Forgotten, *Ranked, *Struck, *Obeyed, *Arrived, *Parted, *Taken and *Paced. All state of a partition is the result
+// of applying its records, in order, to an empty state.
 //
 // Times in records are unix nanoseconds of the wall clock, 0 for none.
 type Record interface {
@@ -49,6 +49,7 @@ const (
 	kindArrived    recordKind = 19
 	kindParted     recordKind = 20
 	kindTaken      recordKind = 21
+	kindPaced      recordKind = 22
 )
 
 // maxNew bounds the pages and the repeats of one Discovered record: a queue's arrival number has 16
@@ -363,6 +364,19 @@ type Paused struct {
 	Since     int64            `cbor:"2,keyasint,omitempty"` // 0: requests resume
 }
 
+// Paced sets how fast an operator allows requests to a site that has a row.
+type Paced struct {
+	Partition weburl.Partition `cbor:"-"`
+	Site      weburl.Site      `cbor:"1,keyasint,omitempty"`
+	Pace      Pace             `cbor:"2,keyasint,omitzero"`
+}
+
+// Pace is how fast an operator allows requests to a site, beyond what the settings allow. A zero field changes nothing.
+type Pace struct {
+	Delay  int64 `cbor:"1,keyasint,omitempty" json:"delay_ns,omitempty"` // between two requests, at least; nanoseconds
+	Budget int64 `cbor:"2,keyasint,omitempty" json:"budget,omitempty"`   // fetches a day, at most
+}
+
 // BodyDigest is the SHA-1 of a transfer-decoded body, as in WARC-Payload-Digest.
 type BodyDigest = warc.Digest
 
@@ -437,6 +451,7 @@ func (*Withdrawn) kind() recordKind  { return kindWithdrawn }
 func (*Purged) kind() recordKind     { return kindPurged }
 func (*Mark) kind() recordKind       { return kindMark }
 func (*Paused) kind() recordKind     { return kindPaused }
+func (*Paced) kind() recordKind      { return kindPaced }
 func (*SitePurged) kind() recordKind { return kindSitePurged }
 func (*Scrubbed) kind() recordKind   { return kindScrubbed }
 func (*Relocated) kind() recordKind  { return kindRelocated }
@@ -456,6 +471,7 @@ func (r *Withdrawn) home(*homes) weburl.Partition    { return r.Partition }
 func (r *Purged) home(*homes) weburl.Partition       { return r.Partition }
 func (r *Mark) home(*homes) weburl.Partition         { return r.Partition }
 func (r *Paused) home(*homes) weburl.Partition       { return r.Partition }
+func (r *Paced) home(*homes) weburl.Partition        { return r.Partition }
 func (r *SitePurged) home(h *homes) weburl.Partition { return h.of(r.Site) }
 func (r *Scrubbed) home(*homes) weburl.Partition     { return r.Partition }
 func (r *Relocated) home(*homes) weburl.Partition    { return r.Partition }
@@ -475,6 +491,7 @@ func (r *Withdrawn) settle(p weburl.Partition)  { r.Partition = p }
 func (r *Purged) settle(p weburl.Partition)     { r.Partition = p }
 func (r *Mark) settle(p weburl.Partition)       { r.Partition = p }
 func (r *Paused) settle(p weburl.Partition)     { r.Partition = p }
+func (r *Paced) settle(p weburl.Partition)      { r.Partition = p }
 func (r *SitePurged) settle(weburl.Partition)   {}
 func (r *Scrubbed) settle(p weburl.Partition)   { r.Partition = p }
 func (r *Relocated) settle(p weburl.Partition)  { r.Partition = p }
@@ -574,3 +591,4 @@ func (r *Withdrawn) check() error { return nil }
 func (r *Purged) check() error    { return nil }
 
 func (*Paused) check() error { return nil }
+func (*Paced) check() error  { return nil }

@@ -79,7 +79,7 @@ func FuzzRecord(f *testing.F) {
 		&store.Discovered{At: 1, New: []store.NewPage{{URL: u, Depth: 1, Cash: 0.5}}, Repeats: []store.Repeat{{Fingerprint: 7, Order: 2}}, Refused: []store.Refusal{{Site: u.Site(), Reason: "depth", Count: 1}}},
 		&store.Fetched{URL: u, At: 1, Outcome: store.OutcomeStored, Status: 200, Links: store.EncodeLinks([]store.OutLink{{URL: u}}), Gate: &store.Gate{Next: 1}, Capture: store.Pointer{File: "a", Offset: 1, Length: 2}},
 		&store.Robots{Site: u.Site(), Body: []byte("User-agent: *"), Keep: true, Rules: 6},
-		&store.Gated{Host: "page.test"}, &store.Planned{Fingerprint: 1, Due: 2}, &store.Refused{URL: u}, &store.Withdrawn{Fingerprint: 1}, &store.Purged{Fingerprint: 1}, &store.Mark{Consumer: "seen", Record: 3}, &store.Paused{Site: u.Site(), Since: 4},
+		&store.Gated{Host: "page.test"}, &store.Planned{Fingerprint: 1, Due: 2}, &store.Refused{URL: u}, &store.Withdrawn{Fingerprint: 1}, &store.Purged{Fingerprint: 1}, &store.Mark{Consumer: "seen", Record: 3}, &store.Paused{Site: u.Site(), Since: 4}, &store.Paced{Site: u.Site(), Pace: store.Pace{Delay: 5, Budget: 6}},
 		&store.SitePurged{Site: u.Site(), At: 1}, &store.Scrubbed{}, &store.Obeyed{Site: u.Site(), Rules: 5}, &store.Pruned{Fingerprint: 1, Versions: 2, Visits: 3}, &store.Forgotten{Changes: []uint64{1, 2}},
 		&store.Arrived{From: 1, Record: 2, Links: []store.NewPage{{URL: u, Depth: 1, Cash: 0.5}}}, &store.Parted{To: 1, Record: 2}, &store.Taken{},
 		&store.Relocated{File: "a", Captures: []store.Relocation{{Fingerprint: 1, Version: 2, Offset: 3, File: "b", NewOffset: 4}}},

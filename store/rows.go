@@ -249,6 +249,7 @@ type SiteRow struct {
 	Cash    CashUnits   `cbor:"10,keyasint,omitempty"` // of the entries of the new queue together
 
 	Validators Validators `cbor:"11,keyasint,omitzero"`
+	Pace       Pace       `cbor:"12,keyasint,omitzero"` // by an operator
 }
 
 // Reason counts refusals for one reason.

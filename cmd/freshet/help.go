@@ -24,7 +24,7 @@ type section struct {
 var commandSections = []section{
 	{"Crawl", []string{"crawl", "serve", "demo", "subscribe", "cluster"}},
 	{"Look", []string{"view", "status", "pages", "history", "cat", "text", "search", "explain"}},
-	{"Steer", []string{"add", "pause", "resume", "recrawl", "block", "unblock", "purge", "reload"}},
+	{"Steer", []string{"add", "pause", "resume", "pace", "recrawl", "block", "unblock", "purge", "reload"}},
 	{"Keep and exchange", []string{"export", "import", "verify", "snapshot", "restore", "migrate", "segments"}},
 	{"Plan and measure", []string{"doctor", "plan", "schedule", "weights", "fleet", "seen", "lab"}},
 }

@@ -52,6 +52,7 @@ var printsJSON = map[string]printed{
 	"lab run queue":   {args: "lab run queue --runs 2 --quiet", keys: "*"},
 	"migrate":         {args: "migrate", keys: "from_format to_format"},
 	"pages":           {args: "pages", keys: "*"},
+	"pace":            {args: "pace http://site.test --budget 9", keys: "pages"},
 	"pause":           {args: "pause", keys: "pages"},
 	"plan":            {args: "plan --pages pages.csv --budget 4", keys: "*"},
 	"purge":           {args: "purge http://site.test/ --page --dry-run", keys: "pages"},
@@ -124,7 +125,7 @@ func TestJSON(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"status", "pages", "history", "explain", "text", "add", "block", "unblock", "pause", "resume", "recrawl", "purge"} {
+	for _, name := range []string{"status", "pages", "history", "explain", "text", "add", "block", "unblock", "pace", "pause", "resume", "recrawl", "purge"} {
 		t.Run(name+", running or not", func(t *testing.T) {
 			args := append(strings.Fields(printsJSON[name].args), "--json", "--data")
 			rest, _ := freshet(t, 0, append(args, "data")...)
@@ -137,7 +138,7 @@ func TestJSON(t *testing.T) {
 }
 
 // lastOfJSON are commands that come after all others, in this order.
-var lastOfJSON = []string{"snapshot", "restore", "segments take", "block", "unblock", "add", "pause", "resume", "purge", "recrawl"}
+var lastOfJSON = []string{"snapshot", "restore", "segments take", "block", "unblock", "add", "pace", "pause", "resume", "purge", "recrawl"}
 
 // keysOf returns the keys of the last line, sorted. Each line must be an object with keys in snake case.
 func keysOf(t *testing.T, out string) (keys []string) {

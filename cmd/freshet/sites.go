@@ -183,7 +183,8 @@ func (r reader) firstSites(q dashboard.SiteQuery) (found []weburl.Site, sites in
 // site returns a site from its row, the gate of its host and its due queue.
 func (r reader) site(row store.SiteRow) (site dashboard.Site, err error) {
 	site = dashboard.Site{Site: string(row.Site), Host: row.Site.Host(), Pages: row.Pages, Fetched: row.Fetched, Pending: row.New, Due: row.Due,
-		Refused: map[string]int64{}, Robots: robotsInWords(row.Robots), PausedSince: whenNs(row.Paused), Purged: row.Purged, Waits: []dashboard.Wait{}}
+		Refused: map[string]int64{}, Robots: robotsInWords(row.Robots), PausedSince: whenNs(row.Paused), Purged: row.Purged, Waits: []dashboard.Wait{},
+		OrderedS: time.Duration(row.Pace.Delay).Seconds(), OrderedMost: row.Pace.Budget}
 	for _, refused := range row.Refused {
 		site.Refused[refused.Reason] = refused.Count
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"freshet/crawl"
 	"freshet/dashboard"
 	"freshet/dashboard/units"
+	"freshet/frontier"
 	"freshet/node"
 	"freshet/store"
 	"freshet/store/segments"
@@ -103,6 +105,26 @@ func (s steerer) pause(o dashboard.SiteOrder, paused bool) (report dashboard.Rep
 		return report, wrong(err)
 	}
 	return report, told(s.engine.Pause(site, paused))
+}
+
+// Pace sets how fast a site may be asked.
+func (s steerer) Pace(o dashboard.PaceOrder) (report dashboard.Report, err error) {
+	site, err := siteOf(o.Site)
+	if err == nil && o.DelayS == nil && o.Budget == nil {
+		err = errors.New("want a delay_s or a budget")
+	}
+	if err != nil {
+		return report, wrong(err)
+	}
+	var delay *time.Duration
+	if o.DelayS != nil {
+		d := frontier.MaxCrawlDelay + 1 // refused, as what no duration can hold
+		if s := *o.DelayS; math.Abs(s) <= frontier.MaxCrawlDelay.Seconds() {
+			d = time.Duration(s * float64(time.Second))
+		}
+		delay = &d
+	}
+	return report, told(s.engine.Pace(site, delay, o.Budget))
 }
 
 // Recrawl makes pages due.
@@ -283,7 +305,7 @@ func refusals(report dashboard.Report) error {
 // steeringCommands returns the commands that change a crawl, whether it runs or not.
 func steeringCommands() []*cobra.Command {
 	return []*cobra.Command{addCommand(), pauseCommand("pause", "Make no more requests to a site, or to any"),
-		pauseCommand("resume", "End a pause"), pagesOrderCommand("recrawl", "Visit a page or a site again now",
+		pauseCommand("resume", "End a pause"), paceCommand(), pagesOrderCommand("recrawl", "Visit a page or a site again now",
 			"With --site, all pages of the site that were fetched before are visited again, except those of types that the rules\ndo not refresh. Pages that are still waiting for their first visit keep their place."),
 		blockCommand(), unblockCommand(), purgeCommand(), reloadCommand()}
 }
@@ -323,6 +345,34 @@ func pauseCommand(verb, short string) *cobra.Command {
 		site, err := siteOf(args[0])
 		return dashboard.SiteOrder{Site: string(site)}, err
 	})
+}
+
+func paceCommand() *cobra.Command {
+	var delay command.Duration
+	var budget int
+	cmd := orderCommand(&cobra.Command{
+		Use: "pace SITE", Short: "Set the delay and the budget of a site", Args: command.OneArg("SITE"),
+		Long: "Makes a site slower than the settings, the rules and its robots.txt allow, also after a restart. Only the rules make a\n" +
+			"site faster. 0 ends what an earlier order set.",
+		Example: "  freshet pace https://example.org --delay 1m --budget 500\n  freshet pace https://example.org --delay 0s --budget 0",
+	}, func(cmd *cobra.Command, args []string) (any, error) {
+		site, err := siteOf(args[0])
+		order := dashboard.PaceOrder{Site: string(site)}
+		if cmd.Flags().Changed("delay") {
+			s := time.Duration(delay).Seconds()
+			order.DelayS = &s
+		}
+		if cmd.Flags().Changed("budget") {
+			order.Budget = &budget
+		}
+		if err == nil && order.DelayS == nil && order.Budget == nil {
+			err = errors.New("nothing to set: give --delay or --budget")
+		}
+		return order, err
+	})
+	cmd.Flags().Var(&delay, "delay", "the least delay between two requests; 0s: that of the settings")
+	cmd.Flags().IntVar(&budget, "budget", 0, "fetches a day at most, spread evenly; 0: that of the rules")
+	return cmd
 }
 
 func pagesOrderCommand(verb, short, long string) *cobra.Command {

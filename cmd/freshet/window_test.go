@@ -185,6 +185,15 @@ func TestWindowInBrowser(t *testing.T) {
 	b.inspect("http://"+address, b.text("location.pathname + location.search"))
 
 	b.do(chromedp.EmulateViewport(1280, 900), at("/sites"))
+	b.text(`document.querySelector('input[name=delay_s]').value = '120', document.querySelector('button[data-order=pace]').click()`)
+	b.await("the pace", func() bool {
+		return strings.Contains(b.text("document.querySelector('main')?.innerText"), "at least 2m")
+	})
+	b.do(at("/sites"))
+	b.text(`document.querySelector('input[name=delay_s]').value = '', document.querySelector('button[data-order=pace]').click()`)
+	b.await("its end", func() bool {
+		return !strings.Contains(b.text("document.querySelector('main')?.innerText"), "at least 2m")
+	})
 	b.press("button[data-order=block]") // the pane is drawn again and again
 	b.press("#sure")
 	b.await("the block", func() bool { return strings.Contains(b.text("document.getElementById('said').textContent"), "done") })

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"freshet/crawl/robots"
 	"freshet/frontier"
@@ -70,7 +71,8 @@ func (x *explainer) address(row Page, robots store.RobotsState) {
 }
 
 // host adds what prevents requests to the host now.
-func (x *explainer) host() {
+func (x *explainer) host(pace store.Pace) {
+	ordered := paceInWords(pace)
 	for _, o := range x.obstacles {
 		switch o.Gate {
 		case "empty", "due", "unknown": // they are about pages, and this page's queue is known
@@ -86,11 +88,27 @@ func (x *explainer) host() {
 			checked.Until = &until
 			checked.Detail += " until " + inWords(until)
 		}
+		checked.Detail += ordered
 		x.out.Gates = append(x.out.Gates, checked)
 	}
 	if len(x.obstacles) == 0 {
-		x.say("host", Passed, "", "it may be asked now")
+		x.say("host", Passed, "", "it may be asked now"+ordered)
 	}
+}
+
+// paceInWords says how fast an operator allows requests to a site, empty if no order says so.
+func paceInWords(pace store.Pace) string {
+	var least []string
+	if pace.Delay > 0 {
+		least = append(least, fmt.Sprintf("at least %v between two requests", time.Duration(pace.Delay)))
+	}
+	if pace.Budget > 0 {
+		least = append(least, fmt.Sprintf("at most %d fetches a day", pace.Budget))
+	}
+	if len(least) == 0 {
+		return ""
+	}
+	return "; by order, " + strings.Join(least, " and ")
 }
 
 // waitsElsewhere says what a site waits for whose robots.txt redirects to another host.

@@ -89,7 +89,7 @@ func (x *explainer) known(row Page) (Explanation, error) {
 	x.crashes(row)
 	x.batch(row)
 	if waits {
-		x.host()
+		x.host(site.Pace)
 	}
 	x.fetch(row, site.Validators)
 	x.retries(row)

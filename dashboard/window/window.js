@@ -64,6 +64,11 @@ main.addEventListener('click', async event => {
 	if (!button) return;
 	const {order: name, about: text, ask: question, type: typed} = button.dataset;
 	const about = JSON.parse(text);
+	if (button.form) { // an empty field is a zero, which ends what was set
+		event.preventDefault();
+		if (!button.form.reportValidity()) return;
+		for (const field of button.form.querySelectorAll('input[name]')) about[field.name] = Number(field.value);
+	}
 	try {
 		if (name === 'purge') { // asked twice: what it takes, and then by its name
 			const {pages} = await order('purge', {...about, dry_run: true});

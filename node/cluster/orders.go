@@ -24,6 +24,9 @@ type orderMessage struct {
 	Host   string     `json:"host,omitempty"`
 	Until  *time.Time `json:"until,omitempty"`
 	Paused bool       `json:"paused,omitempty"`
+
+	Delay  *time.Duration `json:"delay_ns,omitempty"`
+	Budget *int           `json:"budget,omitempty"`
 }
 
 // replyMessage is the result of an order.
@@ -68,6 +71,8 @@ func encodeOrder(o crawl.Order) (m orderMessage, err error) {
 		m = orderMessage{Kind: "ping", URLs: texts(o.URLs)}
 	case crawl.Pause:
 		m = orderMessage{Kind: "pause", Site: string(o.Site), Paused: o.Paused}
+	case crawl.Pace:
+		m = orderMessage{Kind: "pace", Site: string(o.Site), Delay: o.Delay, Budget: o.Budget}
 	case crawl.Block:
 		m = orderMessage{Kind: "block", Host: o.Host}
 		if !o.Until.IsZero() {
@@ -120,6 +125,8 @@ func decodeOrder(raw []byte) (crawl.Order, error) {
 		return crawl.Ping{URLs: urls}, nil
 	case m.Kind == "pause" && m.Site != "":
 		return crawl.Pause{Site: weburl.Site(m.Site), Paused: m.Paused}, nil
+	case m.Kind == "pace" && m.Site != "":
+		return crawl.Pace{Site: weburl.Site(m.Site), Delay: m.Delay, Budget: m.Budget}, nil
 	case m.Kind == "block" && m.Host != "":
 		o := crawl.Block{Host: m.Host}
 		if m.Until != nil {
