@@ -90,8 +90,12 @@ type Freshness struct {
 	IntervalS float64 `json:"interval_s"`
 	Requests  int64   `json:"requests_in_interval"` // for pages, so far
 	Last      int64   `json:"requests_last_interval"`
-	UnderWay  int     `json:"visits_planned"` // picked pages that may be fetched now
-	Waiting   int     `json:"visits_waiting"` // picked pages whose site must wait
+	// What those requests were for. A request is counted when its answer has come.
+	Spent     keepfresh.Spending `json:"spent_in_interval"`
+	SpentLast keepfresh.Spending `json:"spent_last_interval"`
+
+	UnderWay int `json:"visits_planned"` // picked pages that may be fetched now
+	Waiting  int `json:"visits_waiting"` // picked pages whose site must wait
 	// Over about the last thousand visits: the share expected to find a change, and the share that did. Their
 	// difference shows how far Freshness can be trusted.
 	ExpectedChanged float64 `json:"visits_expected_changed"`
@@ -334,7 +338,7 @@ func (f *Freshness) And(o *Freshness) *Freshness {
 		Weighted: mean(f.Weighted, o.Weighted, f.weight, o.weight), spread: f.spread + o.spread, weight: f.weight + o.weight,
 		embarrassment: f.embarrassment,
 		Policy:        f.Policy, Budget: f.Budget + o.Budget, IntervalS: f.IntervalS,
-		Requests: f.Requests + o.Requests, Last: f.Last + o.Last,
+		Requests: f.Requests + o.Requests, Last: f.Last + o.Last, Spent: f.Spent.And(o.Spent), SpentLast: f.SpentLast.And(o.SpentLast),
 		UnderWay: f.UnderWay + o.UnderWay, Waiting: f.Waiting + o.Waiting,
 		ExpectedChanged: pages(f.ExpectedChanged, o.ExpectedChanged), FoundChanged: pages(f.FoundChanged, o.FoundChanged),
 		Sites: mostPages(f.Sites, o.Sites),
@@ -378,6 +382,7 @@ func (f *fresh) freshness(now time.Time) *Freshness {
 	found.embarrassment = f.asked.Embarrassment
 	found.Policy, found.Budget, found.IntervalS = f.asked.Policy, f.asked.Budget, f.asked.Interval.Seconds()
 	found.Last, found.Requests = f.pacer.Requests(now)
+	found.SpentLast, found.Spent = f.pacer.Spent(now)
 	return &found
 }
 

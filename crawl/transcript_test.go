@@ -38,6 +38,7 @@ import (
 //	rows                        prints the pages
 //	cash                        prints the cash of the waiting pages
 //	kept                        prints how many pages are kept fresh
+//	spent                       prints what the budget's requests were for, in the last interval and in this one
 //	waits SITE                  prints what keeps the site from being asked, at its owner
 //	shards NAME...              these shards crawl together from here on; the first owns all, see crew.command
 func TestTranscripts(t *testing.T) {
@@ -132,6 +133,9 @@ func (w *world) command(name string, args []string) {
 			}
 			w.log(text)
 		}
+	case "spent":
+		last, this := w.shard.fresh.pacer.Spent(w.now)
+		w.lines = append(w.lines, fmt.Sprintf("last: %+v", last), fmt.Sprintf("this: %+v", this))
 	case "kept":
 		w.lines = append(w.lines, fmt.Sprintf("%d pages are kept fresh", w.shard.Status(w.now).Kept))
 	default:

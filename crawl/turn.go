@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet/crawl/discovery"
+	"freshet/crawl/keepfresh"
 	"freshet/crawl/robots"
 	"freshet/frontier"
 	"freshet/store"
@@ -120,6 +121,25 @@ func (s *Shard) refund() {
 	if s.fresh != nil {
 		s.fresh.pacer.GiveBack()
 	}
+}
+
+// spend notes what a request of the budget was for.
+func (s *Shard) spend(t *turn) {
+	if s.fresh == nil {
+		return
+	}
+	on, row := keepfresh.Freshness, &t.row
+	switch {
+	case row.FailedInRow > 0 || row.GoneSeen > 0:
+		on = keepfresh.Retry
+	case row.Requisite():
+		on = keepfresh.Requisite
+	case apart(row):
+		on = keepfresh.List
+	case row.Versions == 0:
+		on = keepfresh.FirstCopy
+	}
+	s.fresh.pacer.Spend(on, t.page.Site, s.now)
 }
 
 // done ends a turn, so that the node can release what it holds for it.
@@ -298,6 +318,7 @@ func (s *Shard) ended(e Ended) error {
 		return s.robotsEnded(t, e, answer)
 	}
 	t.gate = s.front.Done(t.asked, answer, s.now)
+	s.spend(t)
 	s.out.Process = append(s.out.Process, Process{
 		Turn: t.number, URL: t.url, Page: s.key(t.page), Row: t.row, Alone: t.row.Strikes > 0, Audit: t.audit,
 		Store: s.rules.of(t.page.Site).Store,

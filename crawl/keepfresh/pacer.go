@@ -3,6 +3,8 @@ package keepfresh
 import (
 	"math"
 	"time"
+
+	"freshet/weburl"
 )
 
 // A Pacer spreads a budget of requests evenly over its interval. It saves unused requests, up to a hundredth of the
@@ -13,6 +15,7 @@ type Pacer struct {
 	kept   float64
 	at     time.Time // when kept was computed
 	window [2]int64  // requests in the last whole interval and in this one
+	spent  [2]spending
 	ends   time.Time // of this interval
 	length time.Duration
 }
@@ -59,9 +62,9 @@ func (p *Pacer) fill(now time.Time) {
 		p.at = now
 	}
 	if late := now.Sub(p.ends); late >= 0 {
-		p.window[0], p.window[1] = p.window[1], 0
+		p.window, p.spent = [2]int64{p.window[1]}, [2]spending{p.spent[1]}
 		if late >= p.length {
-			p.window[0] = 0
+			p.window[0], p.spent[0] = 0, spending{}
 		}
 		p.ends = p.ends.Add(late - late%p.length + p.length)
 	}
@@ -71,4 +74,16 @@ func (p *Pacer) fill(now time.Time) {
 func (p *Pacer) Requests(now time.Time) (last, this int64) {
 	p.fill(now)
 	return p.window[0], p.window[1]
+}
+
+// Spend notes what a request was made for.
+func (p *Pacer) Spend(on Purpose, site weburl.Site, now time.Time) {
+	p.fill(now)
+	p.spent[1].count(on, site)
+}
+
+// Spent returns what the last whole interval and this one so far were spent on.
+func (p *Pacer) Spent(now time.Time) (last, this Spending) {
+	p.fill(now)
+	return p.spent[0].And(Spending{}), p.spent[1].And(Spending{})
 }
