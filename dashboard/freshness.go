@@ -7,12 +7,14 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 
 	"freshet/dashboard/units"
 )
 
-// freshness shows the believed freshness of the copy, and the forecast for other budgets.
-func (s *server) freshness(*http.Request) (any, error) {
+// freshness shows the believed freshness of the copy or of one site, what the budget is spent on, and the forecast for
+// other budgets.
+func (s *server) freshness(r *http.Request) (any, error) {
 	n, err := readNow(s.reader)
 	if err != nil {
 		return nil, err
@@ -26,12 +28,27 @@ func (s *server) freshness(*http.Request) (any, error) {
 		Buys    []chart // the forecast for other budgets
 		InWords string  // the same
 		Sites   []siteBelief
-	}{Running: n.running(), Fresh: n.Refresh}
+		Site    string // the only one that is shown; empty: all are
+		Spent   []part // by purpose
+		SpentOn []part // by site
+		Span    string // in which it was spent
+	}{Running: n.running(), Fresh: n.Refresh, Site: short(r.FormValue("site"))}
 	f := n.Refresh
 	if f == nil {
 		return shown, nil
 	}
 	past := keptFresh(s.trend.past())
+	bySite := ofSites(past)
+	if shown.Site != "" {
+		if one, followed := f.Sites[shown.Site]; followed {
+			shown.Facts = []Row{{"Pages kept fresh", units.Count(one.Pages)}, {"Estimated up to date", percent(one.Freshness)}, {"Mean age of a copy", seconds(one.MeanAgeS)}}
+			its := cmp.Or(bySite[shown.Site], &sitePast{})
+			shown.Charts = []chart{
+				{Title: "Copies estimated up to date", scale: shares, most: 1, Lines: []line{{shown.Site, its.fresh}}},
+				{Title: "Mean age of the copies", scale: spans, Lines: []line{{shown.Site, its.age}}}}
+		}
+		return shown, nil
+	}
 	shown.Verdict = trust(f)
 	shown.Facts = []Row{
 		{"Estimated up to date", fmt.Sprintf("%s (%.0f to %.0f %%)", percent(f.Freshness), 100*f.Low, 100*f.High)},
@@ -75,8 +92,15 @@ func (s *server) freshness(*http.Request) (any, error) {
 		return cmp.Or(cmp.Compare(f.Sites[x].Freshness, f.Sites[y].Freshness), cmp.Compare(x, y))
 	}) {
 		one := f.Sites[name]
-		shown.Sites = append(shown.Sites, siteBelief{name, one.Pages, one.Freshness, seconds(one.MeanAgeS)})
+		shown.Sites = append(shown.Sites, siteBelief{name, one.Pages, one.Freshness, seconds(one.MeanAgeS), ""})
 	}
+	drawPast(shown.Sites, bySite)
+	spent := f.SpentLast
+	shown.Span = "the last " + seconds(f.IntervalS)
+	if spent.sum() == 0 {
+		spent, shown.Span = f.Spent, "this interval so far"
+	}
+	shown.Spent, shown.SpentOn = spent.parts()
 	return shown, nil
 }
 
@@ -86,7 +110,67 @@ type siteBelief struct {
 	Pages int64
 	Share float64 // up to date
 	Age   string
+	Path  string // of Share over time, in a field of 100 by 20; empty: not known
 }
+
+// pastPoints is about how many points a small drawing of the past has.
+const pastPoints = 40
+
+// drawPast draws the past of each site, all by one scale.
+func drawPast(sites []siteBelief, bySite map[string]*sitePast) {
+	least, most := chart{Lines: func() (all []line) {
+		for _, one := range sites {
+			if its := bySite[one.Site]; its != nil {
+				all = append(all, line{"", its.fresh})
+			}
+		}
+		return all
+	}()}.bounds()
+	for i, one := range sites {
+		its := bySite[one.Site]
+		if its == nil || len(its.fresh) < 2 {
+			continue
+		}
+		var path strings.Builder
+		step := 1 + len(its.fresh)/pastPoints
+		for j := (len(its.fresh) - 1) % step; j < len(its.fresh); j += step {
+			p := its.fresh[j]
+			fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(path.Len(), 1)], 100*(p.x-least.x)/(most.x-least.x), 19-18*(p.y-least.y)/max(most.y-least.y, 0.01))
+		}
+		sites[i].Path = path.String()
+	}
+}
+
+// part is a part of the requests of an interval.
+type part struct {
+	Name, Means string
+	Count       int64
+	Share       float64
+}
+
+// parts returns what requests were made for, and the sites that got the most. The largest are first.
+func (s spending) parts() (purposes, sites []part) {
+	add := func(all *[]part, name, means string, n int64) {
+		if n > 0 {
+			*all = append(*all, part{name, means, n, float64(n) / float64(s.sum())})
+		}
+	}
+	add(&purposes, "stored pages", "visits that keep copies fresh", s.StoredPages)
+	add(&purposes, "first copies", "of pages without one", s.FirstCopies)
+	add(&purposes, "sitemaps and feeds", "visited again for news", s.Lists)
+	add(&purposes, "requisites", "such as pictures and styles", s.Requisites)
+	add(&purposes, "retries", "visits after a failure", s.Retries)
+	for name, n := range s.Sites {
+		add(&sites, name, "", n)
+	}
+	for _, all := range [][]part{purposes, sites} {
+		slices.SortStableFunc(all, func(x, y part) int { return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Name, y.Name)) })
+	}
+	return purposes, sites[:min(len(sites), spendersShown)]
+}
+
+// spendersShown is how many sites are shown of those that got the most requests.
+const spendersShown = 10
 
 // surprise is how far the found share of changes may differ from the expected share before the belief counts as
 // wrong.

@@ -69,6 +69,8 @@ type freshNow struct {
 	IntervalS       float64              `json:"interval_s"`
 	Requests        int64                `json:"requests_in_interval"`
 	Last            int64                `json:"requests_last_interval"`
+	Spent           spending             `json:"spent_in_interval"`
+	SpentLast       spending             `json:"spent_last_interval"`
 	Planned         int                  `json:"visits_planned"`
 	Waiting         int                  `json:"visits_waiting"`
 	ExpectedChanged float64              `json:"visits_expected_changed"`
@@ -93,6 +95,20 @@ type siteFresh struct {
 	Pages     int64   `json:"pages"`
 	Freshness float64 `json:"freshness"`
 	MeanAgeS  float64 `json:"mean_age_s"`
+}
+
+// spending is what requests were made for.
+type spending struct {
+	FirstCopies int64            `json:"first_copies"`
+	StoredPages int64            `json:"stored_pages"`
+	Lists       int64            `json:"sitemaps_and_feeds"`
+	Requisites  int64            `json:"requisites"`
+	Retries     int64            `json:"retries"`
+	Sites       map[string]int64 `json:"sites"`
+}
+
+func (s spending) sum() int64 {
+	return s.FirstCopies + s.StoredPages + s.Lists + s.Requisites + s.Retries
 }
 
 // fleetNow is the state of the fetchers.

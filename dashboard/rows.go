@@ -116,6 +116,9 @@ func addRows(rows []Row, above, name string, value any) []Row {
 	title := strings.TrimSpace(above + " " + words(name))
 	switch value := value.(type) {
 	case []member:
+		if name == "sites" && strings.Contains(above, "spent") { // the window shows them
+			return rows
+		}
 		if name == "by" { // what the bytes belong to
 			title = above
 		}

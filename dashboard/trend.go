@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"time"
+	"unique"
 
 	"freshet/clock"
 )
@@ -28,6 +29,13 @@ type reading struct {
 	fresh, ageS            float64
 	expected, found        float64
 	active, allowed        int
+	sites                  []siteReading // the 50 with the most pages that are kept fresh
+}
+
+// siteReading is what a reading keeps of a site. A full Trend has 384 kB of them.
+type siteReading struct {
+	site        unique.Handle[string]
+	fresh, ageS float32
 }
 
 // NewTrend returns a Trend that remembers nothing yet.
@@ -57,6 +65,9 @@ func (t *Trend) note(n now) {
 	if f := n.Refresh; f != nil && f.Pages > 0 {
 		m.kept = true
 		m.fresh, m.ageS, m.expected, m.found = f.Freshness, f.MeanAgeS, f.ExpectedChanged, f.FoundChanged
+		for site, one := range f.Sites {
+			m.sites = append(m.sites, siteReading{unique.Make(site), float32(one.Freshness), float32(one.MeanAgeS)})
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,6 +89,25 @@ func keptFresh(all []reading) (some []reading) {
 	}
 	return some
 }
+
+// ofSites returns the past of each site: how fresh it was, and how old.
+func ofSites(past []reading) map[string]*sitePast {
+	all := map[string]*sitePast{}
+	for _, m := range past {
+		for _, one := range m.sites {
+			name := one.site.Value()
+			if all[name] == nil {
+				all[name] = new(sitePast)
+			}
+			all[name].fresh = append(all[name].fresh, point{m.atS, float64(one.fresh)})
+			all[name].age = append(all[name].age, point{m.atS, float64(one.ageS)})
+		}
+	}
+	return all
+}
+
+// sitePast is the past of a site.
+type sitePast struct{ fresh, age []point }
 
 // past returns what is remembered, oldest first.
 func (t *Trend) past() []reading {
