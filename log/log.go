@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -61,7 +62,13 @@ type Log interface {
 	Read(ctx context.Context, p weburl.Partition, after Place) iter.Seq2[Read, error]
 	// Truncate drops the entries before a place. The one at the place stays.
 	Truncate(ctx context.Context, p weburl.Partition, at Place) error
+	// Late says why an entry of a partition waits to be stored, and what to do, if it has waited for LateAfter
+	// or longer. It returns nil if none does.
+	Late(p weburl.Partition) error
 }
+
+// LateAfter is how long an entry may wait before Log.Late tells of it. Servers that elect a leader need some seconds.
+const LateAfter = 10 * time.Second
 
 // Read is an entry with its place.
 type Read struct {

@@ -46,9 +46,16 @@ func join(t *testing.T, s *server.Server, o Options, name string) *member {
 // joinWith starts a node of a cluster with that many copies of each partition.
 func joinWith(t *testing.T, s *server.Server, o Options, name string, copies int) *member {
 	t.Helper()
+	return joinGroup(t, s.ClientURL(), o, name, copies, 1)
+}
+
+// joinGroup is joinWith for a group of servers. That many keep the leases of the nodes; each stream of the log is on
+// one.
+func joinGroup(t *testing.T, servers string, o Options, name string, copies, replicas int) *member {
+	t.Helper()
 	m := &member{t: t, ran: make(chan error, 1)}
 	var err error
-	if m.conn, err = nats.Connect(s.ClientURL()); err != nil {
+	if m.conn, err = nats.Connect(servers, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	const partitions = 8
@@ -61,7 +68,7 @@ func joinWith(t *testing.T, s *server.Server, o Options, name string, copies int
 	}
 	logger := slog.New(slog.NewTextHandler(testWriter{t, name}, nil))
 	m.part, err = cluster.Join(t.Context(), m.conn, open, cluster.Options{
-		Cluster: "test", Node: name, Directory: directory, Partitions: partitions, Replicas: 1,
+		Cluster: "test", Node: name, Directory: directory, Partitions: partitions, Replicas: replicas,
 		Copies: copies, Lease: clusterLease, Clock: clock.Real(), Logger: logger,
 	})
 	if err != nil {

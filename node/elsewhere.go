@@ -26,6 +26,9 @@ type Cluster interface {
 	// Leased returns an error if other nodes may have taken the node's partitions. The node calls it right before
 	// each request to a server.
 	Leased() error
+	// Late returns how many partitions of the node wait because their log takes no entries, and why, with what to do.
+	// The reason is nil if the node's other work goes on.
+	Late() (partitions int, why error)
 	// Send sends links to the owner of their partition. Acknowledge sends a receipt for links. Both may be lost; the
 	// node then sends them again.
 	Send(crawl.Parcel)

@@ -74,6 +74,8 @@ var (
 		"Share of recent visits that were expected to find a change, and that found one.", []string{"of"}, nil)
 	metricEmbarrassment = prometheus.NewDesc("freshet_refresh_embarrassing_queries_per_day",
 		"Queries a day that are expected to be answered by a stale copy, clicked, and found wrong or gone.", []string{"by"}, nil)
+	metricLate = prometheus.NewDesc("freshet_late_partitions",
+		"Partitions of this node that wait because their log in the cluster takes no entries.", nil, nil)
 	metricDisk = prometheus.NewDesc("freshet_disk_free_bytes",
 		"Free bytes of the data directory's disk.", nil, nil)
 )
@@ -87,7 +89,7 @@ func (collector) Describe(out chan<- *prometheus.Desc) {
 		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited,
 		metricChanges, metricVariation,
 		metricFreshness, metricAge, metricKept, metricBudget, metricSpent, metricVisits, metricFindings,
-		metricEmbarrassment,
+		metricEmbarrassment, metricLate,
 	} {
 		out <- d
 	}
@@ -129,6 +131,10 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge(metricShelved, s.RobotsWaiting)
 	gauge(metricKnown, s.URLsDiscovered)
 	gauge(metricDisk, s.DiskFreeBytes)
+	if c.node.opt.Cluster != nil {
+		late, _ := c.node.opt.Cluster.Late()
+		gauge(metricLate, int64(late))
+	}
 	swept, sweeps, faults := c.node.keeper.swept()
 	counter(metricSweeps, sweeps-faults, "done")
 	counter(metricSweeps, faults, "failed")

@@ -381,6 +381,11 @@ func (n *Node) Ready() error {
 	case alive == 0:
 		return errors.New("crawl: not begun yet")
 	default:
+		if n.opt.Cluster != nil {
+			if _, err := n.opt.Cluster.Late(); err != nil {
+				return err
+			}
+		}
 		if age := n.opt.Clock.Now().Sub(time.Unix(0, alive)); age > n.opt.Clock.Span(readyFor) {
 			return fmt.Errorf("crawl: the last heartbeat was %s ago: the disk hangs, or the crawl has ended",
 				age.Round(time.Second))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -32,6 +33,15 @@ type Log struct {
 	conn    *nats.Conn
 	js      jetstream.JetStream
 	clock   *clock.Clock
+
+	mu   sync.Mutex
+	late map[weburl.Partition]late
+}
+
+// late is an entry that was not stored yet.
+type late struct {
+	since, last time.Time // of the tries that failed
+	why         error     // of the last one
 }
 
 var _ log.Log = (*Log)(nil)
@@ -46,7 +56,7 @@ func Open(ctx context.Context, conn *nats.Conn, o Options, c *clock.Clock) (*Log
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	l := &Log{options: o, conn: conn, js: js, clock: c}
+	l := &Log{options: o, conn: conn, js: js, clock: c, late: map[weburl.Partition]late{}}
 	for i := range o.Streams {
 		if err := l.create(ctx, i); err != nil {
 			return nil, fmt.Errorf("log: stream %s: %w", l.StreamName(i), err)
@@ -114,6 +124,7 @@ func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e
 	var behind time.Time // since when the log has ended too early; zero: it has not
 	for {
 		seq, err := l.publish(ctx, p, after.Seq, data)
+		l.tried(p, err)
 		if err == nil {
 			return log.Place{Seq: seq, Chain: chain}, nil
 		}
@@ -134,6 +145,37 @@ func (l *Log) Append(ctx context.Context, p weburl.Partition, after log.Place, e
 			return after, fmt.Errorf("log: append to partition %d behind entry %d: %w", p, after.Seq, errors.Join(ctx.Err(), err))
 		}
 	}
+}
+
+// tried records whether an entry was stored.
+func (l *Log) tried(p weburl.Partition, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil || isOccupied(err) {
+		delete(l.late, p)
+		return
+	}
+	its, now := l.late[p], l.clock.Now()
+	if now.Sub(its.last) > forgotten {
+		its.since = now
+	}
+	its.last, its.why = now, err
+	l.late[p] = its
+}
+
+// forgotten is how long after a try that failed nobody waits for its entry any more. The next try comes sooner.
+const forgotten = 5 * answerTime
+
+// Late implements log.Log.
+func (l *Log) Late(p weburl.Partition) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	its, now := l.late[p], l.clock.Now()
+	if waited := its.last.Sub(its.since); waited < log.LateAfter || now.Sub(its.last) > forgotten {
+		return nil
+	}
+	return fmt.Errorf("stream %s takes no entries (%w): most of the NATS servers that keep it must run and have free disk; "+
+		"nats stream info %[1]s names them", l.stream(p), its.why)
 }
 
 // written returns the place of the entry behind a place if it is the one with that chain: our own, of an earlier try.

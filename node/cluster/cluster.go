@@ -210,6 +210,7 @@ func (c *Cluster) Begin(moving context.Context, n Node) error {
 	c.work.Go(c.divideInTurn)
 	c.work.Go(func() { c.every(c.life, c.options.Lease/50, c.obeyDivision) })
 	c.work.Go(func() { c.every(c.life, time.Second, c.count) })
+	c.work.Go(func() { c.every(c.life, time.Second, c.lookLate) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/10, c.heart) })
 	c.work.Go(func() { c.every(c.life, c.options.Lease/50, func() { _ = c.Leased() }) })
 	moving, c.stay = context.WithCancel(moving)

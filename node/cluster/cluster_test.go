@@ -350,6 +350,15 @@ func (l logOf) append(p weburl.Partition, after log.Place, chain log.Chain, e lo
 	return at, nil
 }
 
+func (l logOf) Late(p weburl.Partition) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leaderless[p] {
+		return errors.New("its stream has no leader")
+	}
+	return nil
+}
+
 func (l logOf) Read(ctx context.Context, p weburl.Partition, after log.Place) iter.Seq2[log.Read, error] {
 	return func(yield func(log.Read, error) bool) {
 		ctx, cancel := context.WithTimeout(ctx, answerTime)

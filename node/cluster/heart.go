@@ -32,7 +32,7 @@ func (c *Cluster) renew(ctx context.Context) error {
 		s.Vitals = c.vitals
 		c.mu.Unlock()
 	} else {
-		s.Partitions, s.Followed, s.Known = nil, nil, nil
+		s.Partitions, s.Followed, s.Known, s.Late = nil, nil, nil, nil
 	}
 	sent := c.options.Clock.Now()
 	if err := c.lease.renew(ctx); err != nil {

@@ -107,7 +107,7 @@ var errAlive = errors.New("cluster: the node is alive")
 
 // expire declares another node dead. It returns errAlive if that node has written since.
 func expire(ctx context.Context, bucket bucket, s Seen) error {
-	s.Ended, s.Partitions, s.Followed, s.Known = true, nil, nil, nil
+	s.Ended, s.Partitions, s.Followed, s.Known, s.Late = true, nil, nil, nil, nil
 	raw, err := json.Marshal(s.State)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)

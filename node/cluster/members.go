@@ -21,12 +21,14 @@ type State struct {
 	Partitions []weburl.Partition `json:"partitions"`
 	Followed   []weburl.Partition `json:"followed,omitempty"` // of others: their logs are applied to the end, or were
 	Lacking    []Lack             `json:"lacking,omitempty"`
+	Late       []Lack             `json:"late,omitempty"`   // partitions whose log takes no entries of the node
 	Known      []int64            `json:"known"`            // pages that each of its shards knows
 	Obeyed     uint64             `json:"obeyed,omitempty"` // the last entry about a pause that it has obeyed
 	Vitals     share.Vitals       `json:"vitals"`
 }
 
-// Lack is a partition whose log begins after what the node has, and for which it can load no snapshot.
+// Lack is a partition, and why a node waits for its log, or cannot have it: the log begins after what the node has, and
+// it can load no snapshot.
 type Lack struct {
 	Partition weburl.Partition `json:"partition"`
 	Why       string           `json:"why"`
@@ -66,6 +68,7 @@ type members struct {
 	had       map[weburl.Partition]bool // the node crawls these
 	followed  map[weburl.Partition]bool // … and can take these
 	lacking   map[weburl.Partition]lack
+	late      []Lack
 	layout    knownLayout
 	changed   time.Time // when the counting nodes last changed
 	counted   []string
@@ -322,7 +325,7 @@ func (m *members) partitions() []weburl.Partition { return slices.Sorted(maps.Ke
 
 // tell sets in a state which partitions the node has, follows and lacks.
 func (m *members) tell(s *State) {
-	s.Partitions, s.Followed, s.Lacking = m.partitions(), nil, nil
+	s.Partitions, s.Followed, s.Lacking, s.Late = m.partitions(), nil, nil, m.late
 	for _, p := range slices.Sorted(maps.Keys(m.followed)) {
 		if !m.had[p] {
 			s.Followed = append(s.Followed, p)

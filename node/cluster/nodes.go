@@ -86,7 +86,7 @@ func Sum(members []Member) Member {
 }
 
 // Troubles returns a sentence for each partition that a node cannot load: whether another node has it, why it cannot be
-// loaded, and what to do.
+// loaded, and what to do. It also returns why nodes wait for the log of partitions that they have.
 func Troubles(members []Member) (all []string) {
 	working := slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return m.Ended })
 	for _, m := range working {
@@ -99,6 +99,9 @@ func Troubles(members []Member) (all []string) {
 				all = append(all, fmt.Sprintf("No node crawls partition %d. Start a node whose directory has it, or put a whole snapshot of it back. Node %s: %s.",
 					l.Partition, m.Node, l.Why))
 			}
+		}
+		for _, sentence := range lateness(m.Node, m.Late) {
+			all = append(all, sentence+".")
 		}
 	}
 	return all
