@@ -28,8 +28,8 @@
 //
 // # Near-duplicates
 //
-// A Signature is a MinHash of the words of a text. Clusters groups the signatures of texts that share most of their
-// words.
+// Near-duplicates share four fifths of their runs of four words. A Signature is a MinHash of a text. Clusters finds
+// texts with similar signatures, then compares their Runs.
 //
 // # Limits
 //
@@ -37,5 +37,5 @@
 // Limits.Nodes, and only until the context ends. If it fails, panics or is too slow, the blocks alone decide. A page
 // on which the library hangs costs one goroutine until it returns; no second call starts meanwhile.
 //
-// Start reading at page.go, then chrome.go, kind.go, site.go, extractor.go, signature.go.
+// Start reading at page.go, then chrome.go, kind.go, site.go, extractor.go, signature.go, groups.go.
 package text

@@ -1,12 +1,9 @@
 package text_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -359,69 +356,6 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// clusters groups signatures in memory.
-func clusters(t testing.TB, signatures ...text.Signature) []int32 {
-	t.Helper()
-	var raw []byte
-	for i := range signatures {
-		raw = append(raw, signatures[i][:]...)
-	}
-	cluster, err := text.Clusters(t.Context(), bytes.NewReader(raw), len(signatures))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
-}
-
-// TestNearDuplicates plants copies of texts with some changed words among texts that share half of their words. The
-// Jaccard similarity of the copies is known.
-func TestNearDuplicates(t *testing.T) {
-	rng := rand.New(rand.NewPCG(28, 1))
-	const (
-		texts = 1000
-		words = 400
-	)
-	var signatures []text.Signature
-	var truth [][2]int // pairs with a Jaccard of 0.8 and more
-	for range texts {
-		own := make([]string, words)
-		for i := range own {
-			own[i] = name(1 + rng.IntN(100_000))
-		}
-		first := len(signatures)
-		signatures = append(signatures, text.Sign(strings.Join(own, " ")))
-		// The last n words of the copy are new. So the two texts share words−3−n runs, and each has n runs of its
-		// own.
-		for _, changed := range []int{words / 10 * 10 / 100 * 10, words / 3} { // 0.82 and 0.5
-			copied := append([]string(nil), own...)
-			for i := words - changed; i < words; i++ {
-				copied[i] = name(100_001 + rng.IntN(100_000))
-			}
-			if shared := words - 3 - changed; float64(shared)/float64(shared+2*changed) >= 0.8 {
-				truth = append(truth, [2]int{first, len(signatures)})
-			}
-			signatures = append(signatures, text.Sign(strings.Join(copied, " ")))
-		}
-	}
-	cluster := clusters(t, signatures...)
-	found, told := 0, 0
-	for _, pair := range truth {
-		if cluster[pair[0]] == cluster[pair[1]] {
-			found++
-		}
-	}
-	for i, c := range cluster {
-		if int(c) != i {
-			told++
-		}
-	}
-	recall, precision := float64(found)/float64(len(truth)), float64(found)/float64(told)
-	t.Logf("recall %.4f of %d, precision %.4f of %d", recall, len(truth), precision, told)
-	if len(truth) != texts || recall < 0.98 || precision < 0.99 {
-		t.Errorf("recall %.4f of %d, precision %.4f of %d", recall, len(truth), precision, told)
-	}
-}
-
 // TestSettle holds that a site that has settled leaves out what it left out before, and is small: a reader of thousands
 // of sites that forgot them would learn them again and again.
 func TestSettle(t *testing.T) {
@@ -444,35 +378,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-var benchTexts = flag.Int("text.pages", 10_000, "of how many pages BenchmarkClusters compares the texts")
-
-// BenchmarkClusters groups signatures of which each fifth is that of a copy with a tenth of its bytes changed.
-func BenchmarkClusters(b *testing.B) {
-	rng := rand.New(rand.NewPCG(28, 2))
-	signatures := make([]text.Signature, *benchTexts)
-	for i := range signatures {
-		for j := range signatures[i] {
-			signatures[i][j] = byte(rng.Uint32())
-		}
-		if i%5 == 4 {
-			own := signatures[i]
-			signatures[i] = signatures[rng.IntN(i)]
-			for j := range own {
-				if rng.IntN(10) == 0 {
-					signatures[i][j] = own[j]
-				}
-			}
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		clusters(b, signatures...)
-	}
-}
-
 func TestShortTextsAreAlone(t *testing.T) {
-	same := text.Sign("not found")
-	if got := clusters(t, same, same); got[1] != 1 {
+	if got := group(t, []string{"not found", "not found"}); got[1] != 1 {
 		t.Errorf("%v", got)
 	}
 }

@@ -75,24 +75,41 @@ func (c *corpus) compare(ctx context.Context) (compared *comparison, err error) 
 	if err := out.Flush(); err != nil {
 		return nil, err
 	}
-	compared.group, err = text.Clusters(ctx, signatures, len(compared.pages))
+	compared.group, err = text.Clusters(ctx, signatures, len(compared.pages), func(page int32) (text.Runs, error) {
+		home := compared.home(page)
+		row, err := c.store.Page(home, compared.pages[page])
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil // it has been taken down meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		said, err := c.main(ctx, home, store.PageAt{Fingerprint: compared.pages[page], Page: row})
+		return text.RunsOf(said), err
+	})
 	return compared, err
+}
+
+// main returns the main text of a page's last version: "" if it has none, or is lost.
+func (c *corpus) main(ctx context.Context, home weburl.Partition, row store.PageAt) (said string, err error) {
+	v, err := c.store.Version(home, row.Fingerprint, row.Versions)
+	if err == nil {
+		err = c.ask(func(texts *stored.Reader) error {
+			said, err = texts.Main(ctx, row.URL, &v)
+			return err
+		})
+	}
+	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) || store.IsLost(err) {
+		return "", nil
+	}
+	return said, err
 }
 
 // signature returns the signature of a page's last version. If it has no text, too little to compare, or is lost, the
 // signature is one that pages with the same body share.
-func (c *corpus) signature(ctx context.Context, home weburl.Partition, row store.PageAt) (sig text.Signature, err error) {
-	v, err := c.store.Version(home, row.Fingerprint, row.Versions)
-	if err != nil {
-		return sig, err
-	}
-	err = c.ask(func(texts *stored.Reader) error {
-		sig, err = texts.Signature(ctx, row.URL, &v)
-		return err
-	})
-	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) || store.IsLost(err) {
-		err = nil
-	}
+func (c *corpus) signature(ctx context.Context, home weburl.Partition, row store.PageAt) (text.Signature, error) {
+	said, err := c.main(ctx, home, row)
+	sig := text.Sign(said)
 	if sig == (text.Signature{}) {
 		for i := range sig {
 			sig[i] = row.BodyDigest[i%len(row.BodyDigest)] ^ byte(i)

@@ -102,25 +102,24 @@ func (r *Reader) read(ctx context.Context, u weburl.URL, v *store.Version, how f
 	return how(within, page, site), ctx.Err()
 }
 
-// Signature returns the signature of a version's text. It does not use the library, so it is fast enough for many
-// pages.
-func (r *Reader) Signature(ctx context.Context, u weburl.URL, v *store.Version) (sig text.Signature, err error) {
+// Main returns the main text of a version. It does not use the library, so it is fast enough for many pages.
+func (r *Reader) Main(ctx context.Context, u weburl.URL, v *store.Version) (string, error) {
 	body, err := r.body(u, v)
 	if err != nil {
-		return sig, err
+		return "", err
 	}
 	if said, ok, err := unmarked(ctx, v.ContentType, body); ok {
-		return text.Sign(said.Text), err
+		return said.Text, err
 	}
 	page, err := text.Parse(v.ContentType, body, r.limits)
 	if err != nil {
-		return sig, err
+		return "", err
 	}
 	site, err := r.site(u.Site())
 	if err != nil {
-		return sig, err
+		return "", err
 	}
-	return text.Sign(page.Main(site)), nil
+	return page.Main(site), nil
 }
 
 // body returns the decoded body of a version, up to the limit.
