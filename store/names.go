@@ -55,7 +55,8 @@ func (s *Store) dropLeftovers() error {
 }
 
 // DropCopies deletes the folders that may have copies of captures and rows that no row names, and the search
-// indexes.
+// indexes. To delete single pages from an index is not enough: Bleve marks them as deleted, and their text stays in the
+// segment until it is merged, which may never happen to a large one.
 func (in Inside) DropCopies() error {
 	in.files.Lock()
 	defer in.files.Unlock()
