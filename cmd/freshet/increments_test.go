@@ -87,11 +87,7 @@ func incrementsAddUp(t *testing.T, rng *rand.Rand) {
 			}
 			for range again {
 				now = now.Add(time.Minute)
-				block := fmt.Sprintf("HTTP/1.1 %s\r\n%s\r\n%s", status, head, body)
-				record := fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-%012d>\r\nWARC-Date: %s\r\n"+
-					"WARC-Target-URI: %s\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
-					now.Unix(), now.Format(time.RFC3339), at, len(block), block)
-				if err := in.WARC(strings.NewReader(record), "test.warc"); err != nil {
+				if err := in.WARC(strings.NewReader(captureOf(now, at, status, head, body)), "test.warc"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -128,6 +124,14 @@ func incrementsAddUp(t *testing.T, rng *rand.Rand) {
 			}
 		}
 	}
+}
+
+// captureOf returns a WARC record of an answer.
+func captureOf(at time.Time, url, status, head, body string) string {
+	block := fmt.Sprintf("HTTP/1.1 %s\r\n%s\r\n%s", status, head, body)
+	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-%012d>\r\nWARC-Date: %s\r\n"+
+		"WARC-Target-URI: %s\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+		at.Unix(), at.Format(time.RFC3339), url, len(block), block)
 }
 
 // said returns a text of words that no other text has.
