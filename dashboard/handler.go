@@ -148,6 +148,8 @@ type Options struct {
 	Trend *Trend
 	// Feed returns the state of the feed, as in /feed/status, and whether it runs; nil: there is none.
 	Feed func() (any, bool)
+	// Subscribers returns the readers of the feed; nil: there is none.
+	Subscribers func(context.Context) (Subscribers, error)
 	// HubSecret is the secret that hubs sign their notices with, see websub.go; empty: there is no callback.
 	HubSecret string
 	// Nodes returns the nodes of the cluster; nil: there is no cluster.
@@ -178,7 +180,7 @@ func Handler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(o.Collectors...)
 	mux := http.NewServeMux()
-	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, streams: o.Changes != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed, nodes: o.Nodes,
+	s := &server{reader: o.Reader, corpus: o.Corpus, queries: o.Queries, live: o.Steerer != nil, streams: o.Changes != nil, ready: o.Ready, trend: o.Trend, feedStatus: o.Feed, subscribers: o.Subscribers, nodes: o.Nodes,
 		shows: make(shows, maxShows), watchers: make(chan struct{}, maxWatchers), key: newViewKey()}
 	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
 	s.windows(mux)
@@ -204,6 +206,10 @@ func Handler(o Options) http.Handler {
 	if o.Nodes != nil {
 		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/nodes", "The nodes of the cluster, as this one knows them.", nil,
 			nil, typeJSON, Nodes{}, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, o.Nodes()) }})
+	}
+	if o.Subscribers != nil {
+		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/subscribers", "The readers of the feed, those furthest behind first.", nil,
+			nil, typeJSON, Subscribers{}, s.listSubscribers})
 	}
 	if o.Changes != nil {
 		endpoints = append(endpoints, endpoint{http.MethodGet, "/api/v1/changes", "Changes of pages, one per line, or as Server-Sent Events.", changeParameters(),
@@ -268,18 +274,19 @@ func orders(s Steerer) []endpoint {
 }
 
 type server struct {
-	reader     Reader
-	corpus     Corpus // nil: there is none
-	queries    QueryLog
-	live       bool // a crawl runs
-	streams    bool // there is the change feed
-	ready      func() error
-	trend      *Trend
-	feedStatus func() (any, bool)
-	nodes      func() Nodes // nil: there is no cluster
-	key        viewKey
-	shows      shows
-	watchers   chan struct{} // the streams of panes
+	reader      Reader
+	corpus      Corpus // nil: there is none
+	queries     QueryLog
+	live        bool // a crawl runs
+	streams     bool // there is the change feed
+	ready       func() error
+	trend       *Trend
+	feedStatus  func() (any, bool)
+	subscribers func(context.Context) (Subscribers, error)
+	nodes       func() Nodes // nil: there is no cluster
+	key         viewKey
+	shows       shows
+	watchers    chan struct{} // the streams of panes
 }
 
 // fail answers with an error as JSON.

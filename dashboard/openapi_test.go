@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -45,7 +46,7 @@ type fakeExplanation struct {
 
 func steeredHandler() (http.Handler, *[]any) {
 	got := &[]any{}
-	return Handler(Options{Reader: fake{}, Steerer: steered{got}, Version: "test", Nodes: func() Nodes { return Nodes{} }, Statuses: []any{fakeStatus{}}, Explanations: []any{fakeExplanation{}}}), got
+	return Handler(Options{Reader: fake{}, Steerer: steered{got}, Version: "test", Nodes: func() Nodes { return Nodes{} }, Subscribers: func(context.Context) (Subscribers, error) { return manyReaders(), nil }, Statuses: []any{fakeStatus{}}, Explanations: []any{fakeExplanation{}}}), got
 }
 
 // TestDescription walks the description of the API and calls every endpoint with the parameters that it requires. The
@@ -70,8 +71,8 @@ func TestDescription(t *testing.T) {
 		}
 		Components struct{ Schemas map[string]any }
 	}
-	if err := json.Unmarshal([]byte(body), &d); err != nil || !strings.HasPrefix(d.OpenAPI, "3.1") || len(d.Paths) != 18 {
-		t.Fatalf("%v: OpenAPI %q, %d paths: want 3.1, 18", err, d.OpenAPI, len(d.Paths))
+	if err := json.Unmarshal([]byte(body), &d); err != nil || !strings.HasPrefix(d.OpenAPI, "3.1") || len(d.Paths) != 19 {
+		t.Fatalf("%v: OpenAPI %q, %d paths: want 3.1, 19", err, d.OpenAPI, len(d.Paths))
 	}
 	c := checker{d.Components.Schemas}
 	for path, methods := range d.Paths {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"freshet/clock"
@@ -54,6 +56,54 @@ type Changes struct {
 	Bell  *Bell // rung when the log has grown
 	Clock *clock.Clock
 	Done  <-chan struct{} // ends all streams; nil: never
+
+	mu   sync.Mutex
+	open map[*streamed]bool
+}
+
+// streamed is a stream that is open.
+type streamed struct {
+	mu sync.Mutex
+	Standing
+}
+
+// note notes what the client has taken.
+func (s *streamed) note(lines int, taken Cursor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Handed, s.Taken = s.Handed+int64(lines), taken
+}
+
+// Streams returns how many streams are open, and the state of at most that many of them, about the furthest behind
+// first. Of readers that come and go with a cursor, nothing is known.
+func (f *Changes) Streams(most int) (open int, some []Standing) {
+	f.mu.Lock()
+	for s := range f.open {
+		s.mu.Lock()
+		some = append(some, s.Standing)
+		s.mu.Unlock()
+	}
+	f.mu.Unlock()
+	slices.SortFunc(some, func(x, y Standing) int {
+		return cmp.Or(cmp.Compare(x.position(), y.position()), cmp.Compare(x.Name, y.Name))
+	})
+	return len(some), some[:min(len(some), most)]
+}
+
+// begun notes an open stream until ended is called.
+func (f *Changes) begun(of Standing) (s *streamed, ended func()) {
+	s = &streamed{Standing: of}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open == nil {
+		f.open = map[*streamed]bool{}
+	}
+	f.open[s] = true
+	return s, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.open, s)
+	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -68,7 +118,7 @@ func (f *Changes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	reader, err := f.open(r.Context(), since, site)
+	reader, err := f.reader(r.Context(), since, site)
 	if err != nil {
 		Refuse(w, CodeOf(err), err)
 		return
@@ -84,8 +134,8 @@ const (
 	lookAgain = 100 * time.Millisecond
 )
 
-// open returns a reader. In a cluster it waits a while for this node to follow the others up to the cursor.
-func (f *Changes) open(ctx context.Context, since string, site weburl.Site) (*Reader, error) {
+// reader returns a reader. In a cluster it waits a while for this node to follow the others up to the cursor.
+func (f *Changes) reader(ctx context.Context, since string, site weburl.Site) (*Reader, error) {
 	for waited := time.Duration(0); ; waited += lookAgain {
 		reader, err := NewReader(f.Store, since, site)
 		if !errors.Is(err, ErrNotYet) || waited >= followed {
@@ -101,6 +151,8 @@ func (f *Changes) open(ctx context.Context, since string, site weburl.Site) (*Re
 func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow bool) error {
 	timer := f.Clock.NewTimer(f.Clock.Span(heartbeat))
 	defer timer.Stop()
+	told, ended := f.begun(Standing{Name: r.RemoteAddr, Site: reader.site, Since: f.Clock.Now(), Taken: reader.Cursor()})
+	defer ended()
 	for {
 		news := f.Bell.Wait()
 		before := reader.Place()
@@ -121,10 +173,12 @@ func (f *Changes) stream(r *http.Request, reader *Reader, out *lines, follow boo
 			if err := out.to.Flush(); err != nil {
 				return err
 			}
+			told.note(len(entries), reader.Cursor())
 			continue
 		case !follow:
 			return errors.Join(out.line(Change{Kind: KindHeartbeat, Cursor: reader.Place().String()}), out.to.Flush())
 		}
+		told.note(0, reader.Cursor())
 		select {
 		case <-news:
 			if f.Clock.Sleep(r.Context(), f.Clock.Span(pauseToBatch)) != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -101,6 +102,67 @@ func TestChangesOfALiveCrawl(t *testing.T) {
 	}
 	if c := last(); c.Kind != feed.KindHeartbeat || c.Cursor == "" {
 		t.Errorf("the end: %+v", c)
+	}
+}
+
+// TestStreamsAreKnown says of open streams who reads what and how far behind it is, and of ended ones nothing.
+func TestStreamsAreKnown(t *testing.T) {
+	w := crawled.New(t, 3, 4)
+	changes := &feed.Changes{Store: w.Store(), Bell: &w.Bell, Clock: clock.Real()}
+	server := httptest.NewServer(changes)
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	await := func(what string, holds func(open int, some []feed.Standing) bool) {
+		t.Helper()
+		for i := 0; !holds(changes.Streams(10)); i++ {
+			if i > 1000 {
+				open, some := changes.Streams(10)
+				t.Fatalf("not %s: %d open, %+v", what, open, some)
+			}
+			_ = clock.Real().Sleep(t.Context(), 10*time.Millisecond)
+		}
+	}
+	_, stopAll := stream(t, server.URL, "since=start")
+	_, stopOne := stream(t, server.URL, "site=http://h1.test")
+	await("both streams", func(open int, some []feed.Standing) bool {
+		return open == 2 && some[0].Handed+some[1].Handed == 12 && some[0].Site+some[1].Site == "http://h1.test" && some[0].Name != "" && !some[0].Since.IsZero()
+	})
+	if open, some := changes.Streams(1); open != 2 || len(some) != 1 {
+		t.Errorf("%d open, %d listed", open, len(some))
+	}
+	stopAll()
+	stopOne()
+	await("the end", func(open int, _ []feed.Standing) bool { return open == 0 })
+}
+
+// TestLag counts the changes that a reader has not taken, up to a bound, all or those of one site.
+func TestLag(t *testing.T) {
+	w := crawled.New(t, 3, 4)
+	reader, err := feed.NewReader(w.Store(), feed.Start, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := reader.Cursor()
+	for site, want := range map[weburl.Site]int{"": 12, "http://h1.test": 4, "http://nowhere.test": 0} {
+		lag, err := feed.LagOf(w.Store(), begin, site)
+		if err != nil || lag.Changes != want || lag.More || lag.Oldest.IsZero() != (want == 0) {
+			t.Errorf("of %q: %+v, %v, want %d", site, lag, err, want)
+		}
+	}
+	if _, err := reader.Next(100); err != nil {
+		t.Fatal(err)
+	}
+	if lag, err := feed.LagOf(w.Store(), reader.Cursor(), ""); err != nil || lag != (feed.Lag{}) {
+		t.Errorf("behind all: %+v, %v", lag, err)
+	}
+	w.Set(crawled.URL(0, 1), "second text")
+	w.Visit(crawled.URL(0, 1))
+	if lag, err := feed.LagOf(w.Store(), reader.Cursor(), ""); err != nil || lag.Changes != 1 {
+		t.Errorf("after a change: %+v, %v", lag, err)
+	}
+	large := crawled.New(t, 2, 150)
+	if lag, err := feed.LagOf(large.Store(), begin, ""); err != nil || lag.Changes != 256 || !lag.More {
+		t.Errorf("of many: %+v, %v", lag, err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
+	"freshet/dashboard"
 	"freshet/feed"
 	"freshet/feed/broadcast"
 	"freshet/feed/broadcast/multicast"
@@ -76,6 +77,7 @@ type publisher struct {
 
 	ctx     context.Context // of all streams
 	stop    context.CancelFunc
+	streams *feed.Changes
 	running sync.WaitGroup
 	server  atomic.Pointer[broadcast.Server] // nil before the first client asks
 	told    atomic.Pointer[webhook.Sender]   // nil if there are none
@@ -119,7 +121,61 @@ func (p *publisher) totals() (t broadcast.Totals, ok bool) {
 
 // changes serves the change log.
 func (p *publisher) changes(s *store.Store) *feed.Changes {
-	return &feed.Changes{Store: s, Bell: &p.bell, Clock: p.clock, Done: p.ctx.Done()}
+	p.streams = &feed.Changes{Store: s, Bell: &p.bell, Clock: p.clock, Done: p.ctx.Done()}
+	return p.streams
+}
+
+// subscribers returns the readers of the feed.
+func (p *publisher) subscribers(ctx context.Context) (all dashboard.Subscribers, err error) {
+	list := func(kind string, of feed.Standing) error {
+		one := dashboard.Subscriber{Kind: kind, Name: of.Name, Taken: &of.Handed, Failures: of.Failures}
+		if !of.Since.IsZero() {
+			one.Since = &of.Since
+		}
+		if of.Site != "" {
+			one.Wants = []string{string(of.Site)}
+		}
+		if of.Taken != nil {
+			lag, err := feed.LagOf(p.streams.Store, of.Taken, of.Site)
+			if err != nil {
+				return err
+			}
+			if one.Changes, one.AtLeast = &lag.Changes, lag.More; !lag.Oldest.IsZero() {
+				one.LagS = max(0, p.clock.Now().Sub(lag.Oldest).Seconds())
+			}
+		}
+		all.Subscribers = append(all.Subscribers, one)
+		return nil
+	}
+	open, streams := p.streams.Streams(dashboard.SubscribersListed)
+	all.Open = open - len(streams) // and those below
+	for _, of := range streams {
+		err = errors.Join(err, list("changes", of))
+	}
+	for _, one := range p.handed() {
+		err = errors.Join(err, list("sink", one.Standing()))
+	}
+	if told := p.told.Load(); told != nil {
+		for _, of := range told.Standings() {
+			err = errors.Join(err, list("webhook", of))
+		}
+	}
+	all.Open += len(all.Subscribers)
+	server := p.server.Load()
+	if server == nil || err != nil {
+		return all, err
+	}
+	open, clients, err := server.Clients(ctx, dashboard.SubscribersListed)
+	all.Open += open
+	for _, c := range clients {
+		kind := "subscriber"
+		if c.Download {
+			kind = "downloader"
+		}
+		all.Subscribers = append(all.Subscribers, dashboard.Subscriber{Kind: kind, Name: c.Address, Since: &c.Since, Wants: c.Wants, More: c.More,
+			Chunks: &c.Chunks, LagS: c.LagS, Freshness: c.Freshness, Slow: c.Slow})
+	}
+	return all, err
 }
 
 // serve adds the feed, under /feed/, and the lists of ResourceSync to the handler of a running crawl. They read

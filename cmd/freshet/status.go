@@ -144,6 +144,7 @@ func serveStatus(steering steerer, now func() node.Status, options node.Options,
 	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()
 	served.HubSecret, served.Ready, served.Nodes = open.secret, engine.Ready, nodes
 	served.Changes, served.ChangeLine = news.changes(engine.Store()), feed.Change{}
+	served.Subscribers = news.subscribers
 	served.Trend, served.Feed = dashboard.NewTrend(), func() (any, bool) { return news.totals() }
 	handler := news.serve(engine.Store(), dashboard.Handler(served))
 	f := &front{socket: filepath.Join(options.Dir, socketName)}

@@ -251,6 +251,44 @@ func TestMirrorsEqualTheRepository(t *testing.T) {
 	}
 }
 
+// TestClients says of each client what it lacks and for how long, and of the scheduler what it waits for.
+func TestClients(t *testing.T) {
+	w := crawled.New(t, 2, 8)
+	for _, test := range []struct {
+		rate  float64 // of bytes a second
+		waits string
+		holds func(broadcast.Client) bool
+	}{
+		{0, broadcast.WaitsForChanges, func(c broadcast.Client) bool {
+			return c.Chunks == 0 && c.LagS == 0 && c.Freshness != nil && *c.Freshness == 1
+		}},
+		{1, broadcast.WaitsForRate, func(c broadcast.Client) bool { return c.Chunks > 0 && c.LagS > 0 }},
+	} {
+		served, address := serveFeed(t, w, broadcast.Options{ChunkBytes: 2000, Rate: test.rate, Lease: 400 * time.Millisecond})
+		s := subscribe(t, mirror.Options{Addresses: []string{address}, Interest: broadcast.Interest{Sites: []string{"http://h0.test"}, Domains: []string{"h1.test", "b.test", "c.test"}}, Dir: t.TempDir()})
+		for i := 0; ; i++ {
+			totals, err := served.Totals(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			open, all, err := served.Clients(t.Context(), 1)
+			if err == nil && open == 1 && test.holds(all[0]) && totals.Waits == test.waits {
+				if c := all[0]; c.Address == "" || c.Since.IsZero() || c.Download || !slices.Equal(c.Wants, []string{"http://h0.test", "h1.test", "b.test"}) || c.More != 1 {
+					t.Errorf("%+v", c)
+				}
+				if totals.Scheduler != "lifetime" || totals.Objective != "freshness" || totals.Over != "clients" || totals.RateBytesPerS != test.rate || totals.ChunkMeanBytes < 500 || totals.ChunkMeanBytes > 3000 {
+					t.Errorf("%+v", totals)
+				}
+				break
+			}
+			if _ = clock.Real().Sleep(t.Context(), 10*time.Millisecond); i > 1000 {
+				t.Fatalf("at a rate of %v: %+v, %+v, %v", test.rate, all, totals, err)
+			}
+		}
+		s.stop()
+	}
+}
+
 // TestResume kills a client in its first copy and again later; changes come while it is away.
 func TestResume(t *testing.T) {
 	w := crawled.New(t, 2, 8)

@@ -44,6 +44,16 @@ func (i *Interest) Validate() error {
 	return nil
 }
 
+// some returns at most three entries for people, and how many more there are.
+func (i *Interest) some() (few []string, more int) {
+	for _, list := range [][]string{i.Sites, i.Domains, i.Patterns} {
+		for _, text := range list[:min(len(list), 3-len(few))] {
+			few = append(few, strings.ToValidUTF8(text[:min(len(text), 200)], ""))
+		}
+	}
+	return few, len(i.Sites) + len(i.Domains) + len(i.Patterns) - len(few)
+}
+
 // all reports whether every page is wanted.
 func (i *Interest) all() bool { return len(i.Sites)+len(i.Domains)+len(i.Patterns) == 0 }
 

@@ -1,6 +1,7 @@
 package broadcast
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -44,6 +45,10 @@ type Session struct {
 	lease    time.Time
 	passed   bool // passed over until its queue is shorter
 	finished bool // a downloader that has left the demand
+
+	address   string    // from which it connected
+	since     time.Time // it is connected
+	freshness float64   // as it was told last; -1: not yet
 }
 
 // Subscription is the request of a client.
@@ -64,6 +69,12 @@ type Totals struct {
 	Subscribers     int     `json:"subscribers"`
 	Downloaders     int     `json:"downloaders"`
 	Chunks          int     `json:"chunks"`
+	ChunkMeanBytes  float64 `json:"chunk_mean_bytes"`
+	Scheduler       string  `json:"scheduler"`
+	Objective       string  `json:"objective"`        // freshness or age
+	Over            string  `json:"over"`             // clients or data
+	RateBytesPerS   float64 `json:"rate_bytes_per_s"` // the most that may leave; 0: no limit
+	Waits           string  `json:"scheduler_waits"`  // one of the Waits constants; empty: it sends
 	ChunksSent      int64   `json:"chunks_sent"`
 	ChunkBytes      int64   `json:"chunk_bytes"`    // each chunk counted once
 	SentBytes       int64   `json:"sent_bytes"`     // left the server
@@ -78,6 +89,28 @@ type Totals struct {
 	Downloads       int     `json:"downloads_served"`
 	DownloadDelayS  float64 `json:"download_delay_s"` // the unserved counted
 	DownloadsFailed int     `json:"downloads_unserved"`
+}
+
+// What a scheduler waits for.
+const (
+	WaitsForChanges = "changes" // every client has everything
+	WaitsForRate    = "rate"    // the limit of bytes a second
+	WaitsForClients = "clients" // those that lack something are too slow, and are passed over
+	WaitsForStorage = "storage" // the chunks that are lacked are being read from an object store
+)
+
+// A Client is the state of a client, for people.
+type Client struct {
+	Address   string    `json:"address"`    // from which it connected
+	Wants     []string  `json:"wants"`      // at most three of its sites, domains and patterns; none: everything
+	More      int       `json:"wants_more"` // entries apart from these
+	Download  bool      `json:"download"`
+	Since     time.Time `json:"since"`         // it is connected
+	Chunks    int       `json:"chunks_behind"` // of which it lacks pages
+	LagS      float64   `json:"lag_s"`         // it has lacked something for so long
+	Freshness *float64  `json:"freshness"`     // share of its pages that are up to date, as it was told last
+	Slow      bool      `json:"passed_over"`   // it is too slow
+	Queued    int       `json:"queued_bytes"`  // sent, and not yet taken
 }
 
 var (
@@ -440,6 +473,7 @@ func (s *Server) keepUp(now time.Time) {
 			s.settle(session, now)
 			if session.queue.waiting() == 0 {
 				freshness, age := s.demand.Client(session.number, s.seconds(now))
+				session.freshness = freshness
 				s.tell(session, &Message{Standing: &Standing{freshness, age, s.demand.Outstanding(session.number)}})
 			}
 		}
@@ -466,7 +500,7 @@ func (s *Server) join(ask Subscription, has *inventory) (*Session, error) {
 		return nil, err
 	}
 	now := s.o.Clock.Now()
-	session := &Session{id: rand.Text(), ask: ask, queue: newQueue(), joined: s.position, lease: now.Add(s.o.Clock.Span(s.o.Lease))}
+	session := &Session{id: rand.Text(), ask: ask, queue: newQueue(), joined: s.position, lease: now.Add(s.o.Clock.Span(s.o.Lease)), since: now, freshness: -1}
 	hello := &Hello{Session: session.id, LeaseMs: s.o.Lease.Milliseconds()}
 	if ask.Multicast {
 		hello.Key = s.o.Transport.Key()
@@ -526,11 +560,60 @@ func (s *Server) Totals(ctx context.Context) (t Totals, err error) {
 		t.RepairedBytes = s.o.Transport.Repaired()
 		t.SentBytes += t.RepairedBytes
 		reading, delays, lag := s.demand.Read(now), s.demand.Delays(now), s.demand.ItemLag(now)
-		t.Chunks = s.demand.Chunks()
+		t.Chunks, t.ChunkMeanBytes = s.demand.Chunks(), s.demand.Bytes()/float64(max(1, s.demand.Chunks()))
+		t.Scheduler, t.Objective, t.Over, t.RateBytesPerS, t.Waits = s.o.Scheduler, "freshness", "clients", s.o.Rate, s.waitsFor()
+		if s.o.Objective.Age {
+			t.Objective = "age"
+		}
+		if s.o.Objective.OverData {
+			t.Over = "data"
+		}
 		t.Freshness, t.FreshnessData = reading.FreshnessOverClients, reading.FreshnessOverData
 		t.AgeS, t.AgeDataS = reading.AgeOverClients, reading.AgeOverData
 		t.ItemLagP50S, t.ItemLagP99S = lag.Quantile(0.5), lag.Quantile(0.99)
 		t.Downloads, t.DownloadsFailed, t.DownloadDelayS = delays.Served, delays.Unserved, delays.MeanAll
 	})
 	return t, err
+}
+
+// waitsFor returns what the scheduler waits for; empty if it sends. The loop calls it.
+func (s *Server) waitsFor() string {
+	lacking, ready := false, false
+	for _, session := range s.sessions {
+		if !session.finished && s.demand.Outstanding(session.number) > 0 {
+			lacking, ready = true, ready || !session.passed
+		}
+	}
+	switch {
+	case !lacking:
+		return WaitsForChanges
+	case !ready:
+		return WaitsForClients
+	case s.o.Clock.Now().Before(s.next):
+		return WaitsForRate
+	case len(s.away) > 0 && s.fetched == nil:
+		return WaitsForStorage
+	}
+	return ""
+}
+
+// Clients returns how many clients are connected, and at most that many of them. Those that have lacked something for
+// the longest come first. O(clients).
+func (s *Server) Clients(ctx context.Context, most int) (open int, all []Client, err error) {
+	err = s.do(ctx, func() {
+		now := s.seconds(s.o.Clock.Now())
+		for _, session := range s.sessions {
+			c := Client{Address: session.address, Download: session.ask.Download, Since: session.since, Slow: session.passed, Queued: session.queue.waiting()}
+			c.Wants, c.More = session.ask.Interest.some()
+			if !session.finished {
+				c.Chunks, c.LagS = s.demand.Outstanding(session.number), s.demand.StaleFor(session.number, now)
+			}
+			if fresh := session.freshness; fresh >= 0 && !c.Download {
+				c.Freshness = &fresh
+			}
+			all = append(all, c)
+		}
+	})
+	slices.SortStableFunc(all, func(x, y Client) int { return cmp.Compare(y.LagS, x.LagS) })
+	return len(all), all[:min(len(all), most)], err
 }

@@ -77,6 +77,7 @@ type Sink struct {
 
 	put, refused, failures atomic.Int64 // documents accepted and refused; failed attempts since the last success
 	oldest                 atomic.Int64 // unix nanoseconds of the first change that is being put; 0: none
+	taken                  atomic.Pointer[feed.Cursor]
 }
 
 // New returns a sink that continues from its mark.
@@ -89,6 +90,21 @@ func New(o Options) (*Sink, error) {
 
 // Name returns the sink's name.
 func (s *Sink) Name() string { return s.o.Name }
+
+// Standing returns what the sink has taken.
+func (s *Sink) Standing() feed.Standing {
+	state := feed.Standing{Name: s.o.Name, Handed: s.put.Load(), Failures: s.failures.Load()}
+	if taken := s.taken.Load(); taken != nil {
+		state.Taken = *taken
+	}
+	return state
+}
+
+// reached notes that everything up to the reader's place is taken.
+func (s *Sink) reached() {
+	taken := s.log.Cursor()
+	s.taken.Store(&taken)
+}
 
 // Run puts documents until ctx ends. Its error is that of the directory, a *Fault, or a panic with its stack.
 func (s *Sink) Run(ctx context.Context) error { return s.contained(ctx, true) }
@@ -155,6 +171,7 @@ func (s *Sink) mark() string { return s.o.FS.PathJoin(s.o.Dir, "mark") }
 // step puts the documents of the next entries. If there are none it waits for some, or, unless on, returns false.
 func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 	news := s.o.Bell.Wait()
+	s.reached()
 	entries, err := s.log.Next(pagesAtOnce)
 	if err != nil {
 		return true, s.orAgain(ctx, err)

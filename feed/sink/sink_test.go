@@ -221,6 +221,9 @@ func TestSpare(t *testing.T) {
 		if err != nil || rests != 1 {
 			t.Errorf("%d rests, %v", rests, err)
 		}
+		if lag, err := feed.LagOf(w.Store(), s.Standing().Taken, ""); err != nil || lag.Changes != 0 {
+			t.Errorf("%+v is behind by %+v, %v", s.Standing(), lag, err)
+		}
 	}
 }
 

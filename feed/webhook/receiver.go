@@ -33,6 +33,7 @@ type receiver struct {
 	taken, refused, lines atomic.Int64 // attempts, and accepted lines
 	failures              atomic.Int64 // failed attempts since the last success
 	oldest                atomic.Int64 // unix nanoseconds of the first change that is being sent; 0: none
+	reached               atomic.Pointer[feed.Cursor]
 }
 
 // open brings the reader to the hook's cursor.
@@ -76,6 +77,8 @@ func (r *receiver) contained(ctx context.Context, on bool) (err error) {
 func (r *receiver) run(ctx context.Context, on bool) error {
 	for {
 		news := r.o.Bell.Wait()
+		reached := r.reader.Cursor()
+		r.reached.Store(&reached)
 		body, err := r.next()
 		switch {
 		case err != nil:

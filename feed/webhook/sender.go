@@ -101,6 +101,18 @@ func NewSender(o Options) (*Sender, error) {
 	return s, nil
 }
 
+// Standings returns what each hook has taken, by its place in Options.Hooks and its host.
+func (s *Sender) Standings() (all []feed.Standing) {
+	for _, r := range s.receivers {
+		state := feed.Standing{Name: fmt.Sprintf("%d, %s", r.number, r.URL.Host), Handed: r.lines.Load(), Failures: r.failures.Load()}
+		if reached := r.reached.Load(); reached != nil {
+			state.Taken = *reached
+		}
+		all = append(all, state)
+	}
+	return all
+}
+
 // Run sends changes to the hooks until ctx ends.
 func (s *Sender) Run(ctx context.Context) {
 	var running sync.WaitGroup

@@ -175,11 +175,20 @@ func TestWebhookIsToldAgain(t *testing.T) {
 		}
 		return attempt%4 != 0
 	})
-	defer tell(t, w, vfs.NewMem(), r)()
+	sender, stop := tellBy(t, w, vfs.NewMem(), clock.New(time.Unix(1.8e9, 0), 1e4), r)
+	defer stop()
 	for round := range 3 {
 		w.Set(crawled.URL(0, 1), fmt.Sprintf("text %d", round))
 		w.Visit(crawled.URL(0, 1))
 		r.await(func(_ int, lines []feed.Change) bool { return len(lines) == round+1 })
+	}
+	for i := 0; sender.Standings()[0].Handed != 3; i++ {
+		if _ = clock.Real().Sleep(t.Context(), 10*time.Millisecond); i > 1000 {
+			t.Fatalf("%+v", sender.Standings())
+		}
+	}
+	if got := sender.Standings()[0]; got.Name != "1, "+r.address.Host || got.Failures != 0 || got.Taken == nil {
+		t.Errorf("%+v", got)
 	}
 	if r.attempts != 12 || elsewhere.attempts != 0 {
 		t.Errorf("%d attempts, %d elsewhere: want 12 and none", r.attempts, elsewhere.attempts)

@@ -78,6 +78,7 @@ type Demand struct {
 	changes ChangeFollower
 
 	chunks  []chunk
+	bytes   float64      // of all chunks
 	marks   []mark       // by chunk
 	seen    []uint16     // by page: its changes, up to 65,535; nil unless the scheduler asks, see countChanges
 	held    map[int]bool // chunks that are passed over
@@ -141,6 +142,10 @@ func (d *Demand) AddChunk(c Chunk, now float64) int {
 		c.Weight = 1
 	}
 	d.chunks = append(d.chunks, chunk{Chunk: c, added: now})
+	d.bytes += c.Bytes
+	for _, size := range c.Sizes {
+		d.bytes += float64(size)
+	}
 	d.marks = append(d.marks, mark{lacked: unwanted, first: int32(len(d.seen))})
 	if d.seen != nil {
 		d.seen = append(d.seen, make([]uint16, c.Pages)...)
@@ -151,6 +156,7 @@ func (d *Demand) AddChunk(c Chunk, now float64) int {
 // Resize sets the size of a page's current version. It does nothing for a chunk without Sizes.
 func (d *Demand) Resize(i, page int, bytes int32, now float64) {
 	if d.chunks[i].Sizes != nil {
+		d.bytes += float64(bytes - d.chunks[i].Sizes[page])
 		d.chunks[i].Sizes[page] = bytes
 		d.policy.Touch(i, now)
 	}

@@ -9,6 +9,9 @@ import (
 // Chunks returns how many chunks there are.
 func (d *Demand) Chunks() int { return len(d.chunks) }
 
+// Bytes returns the bytes of all chunks, in the current versions of their pages.
+func (d *Demand) Bytes() float64 { return d.bytes }
+
 // Requests returns R of a chunk: the sum of the weights of the ready clients that lack any of it, times its pages
 // and the weight of a page (Lam and Garcia-Molina 2001, 4.1). It is 0 if no ready client lacks any.
 func (d *Demand) Requests(i int) float64 {
@@ -77,6 +80,14 @@ func (d *Demand) Oldest(i int) float64 {
 
 // Outstanding returns how many chunks a client lacks anything of.
 func (d *Demand) Outstanding(k int) int { return int(d.clients[k].lacks) }
+
+// StaleFor returns for how long a client has lacked anything, in seconds; 0 if it has everything.
+func (d *Demand) StaleFor(k int, now float64) float64 {
+	if d.clients[k].lacks == 0 {
+		return 0
+	}
+	return now - d.clients[k].stale
+}
 
 // Wants returns what a client wants and what it lacks of that, so that it can join another facility. For a
 // downloader these are the chunks that it still waits for.
