@@ -15,7 +15,7 @@ type Lag struct {
 }
 
 // mostCounted bounds the entries of the log that are read for the Lag of one reader, apart from one of each partition.
-const mostCounted = 256
+const mostCounted = 100
 
 // LagOf returns how far a reader is behind that has taken everything up to a cursor. With a site only its changes
 // count.
