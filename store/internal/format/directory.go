@@ -85,8 +85,9 @@ func (u Unwritten) Lock(name string) (io.Closer, error) {
 //	5  partitions may have different owners (Arrived, Parted, Taken): a program of format 4 takes that for damage,
 //	   and forget links that are on their way. Opened as 4 is
 //	6  WARC files may be in an object store: a program of format 5 would take them for lost. Opened as 5 is
+//	7  operators may set the pace of sites (Paced): what a program of format 6 would take for damage. Opened as 6 is
 const (
-	Current = 6 // of the data directories that this program makes
+	Current = 7 // of the data directories that this program makes
 	Oldest  = 1 // that can be migrated
 )
 
