@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,7 +19,8 @@ type bucket interface {
 	Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (revision uint64, err error)
 	Update(ctx context.Context, key string, value []byte, behind uint64) (revision uint64, err error)
 	WatchAll(ctx context.Context, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error)
-	Keys(ctx context.Context) ([]string, error)
+	// Keys returns the keys, sorted, and the time by the servers' clock.
+	Keys(ctx context.Context) (keys []string, now time.Time, err error)
 }
 
 // bucketName returns the name of a cluster's bucket.
@@ -55,15 +57,15 @@ func withStream(ctx context.Context, js jetstream.JetStream, entries jetstream.K
 
 // Keys returns the keys of one moment, in order. The Keys of jetstream.KeyValue can miss a key that is written
 // meanwhile, such as the lease of a node that beats.
-func (b serverBucket) Keys(ctx context.Context) ([]string, error) {
+func (b serverBucket) Keys(ctx context.Context) (keys []string, now time.Time, err error) {
 	prefix := "$KV." + b.Bucket() + "."
 	info, err := b.stream.Info(ctx, jetstream.WithSubjectFilter(prefix+">"))
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
-	keys := slices.Sorted(maps.Keys(info.State.Subjects))
+	keys = slices.Sorted(maps.Keys(info.State.Subjects))
 	for i, subject := range keys {
 		keys[i] = strings.TrimPrefix(subject, prefix)
 	}
-	return keys, nil
+	return keys, info.TimeStamp, nil
 }

@@ -276,13 +276,13 @@ func (w *watcher) tell(e entry) {
 func (w *watcher) Updates() <-chan jetstream.KeyValueEntry { return w.updates }
 func (w *watcher) Stop() error                             { return nil }
 
-func (b bucketOf) Keys(ctx context.Context) ([]string, error) {
+func (b bucketOf) Keys(ctx context.Context) (keys []string, now time.Time, err error) {
 	if err := b.ask(ctx, b.node); err != nil {
-		return nil, err
+		return nil, now, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Sorted(maps.Keys(b.entries)), nil
+	return slices.Sorted(maps.Keys(b.entries)), time.Now(), nil
 }
 
 // logOf is the log as a node sees it.

@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-
-	"freshet/clock"
 )
 
 // Member is a node as a cluster's servers know it.
 type Member struct {
 	State
 	Health string  `json:"state"`               // alive, silent, ended
-	Age    float64 `json:"last_heard_of_ago_s"` // by the clocks of the servers and this machine, or this one alone
+	Age    float64 `json:"last_heard_of_ago_s"` // by the servers' clock, or by this machine's
 }
 
 // Nodes returns the nodes that a cluster has and had, by name.
@@ -31,7 +29,7 @@ func Nodes(ctx context.Context, conn *nats.Conn, cluster string) ([]Member, erro
 
 // nodes returns the nodes whose leases are in a bucket.
 func nodes(ctx context.Context, bucket bucket) (all []Member, err error) {
-	keys, err := bucket.Keys(ctx)
+	keys, now, err := bucket.Keys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -47,7 +45,7 @@ func nodes(ctx context.Context, bucket bucket) (all []Member, err error) {
 		if err := json.Unmarshal(entry.Value(), &s); err != nil {
 			return nil, fmt.Errorf("cluster: node %s: %w", key, err)
 		}
-		all = append(all, member(s, clock.Real().Now().Sub(entry.Created()), defaultLease))
+		all = append(all, member(s, now.Sub(entry.Created()), defaultLease))
 	}
 	sortMembers(all)
 	return all, nil

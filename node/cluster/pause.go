@@ -119,7 +119,7 @@ func (c *Cluster) seePause(its pause, revision uint64) {
 
 // readLeases reads the present leases of all nodes from the servers.
 func (c *Cluster) readLeases(ctx context.Context) error {
-	keys, err := c.bucket.Keys(ctx)
+	keys, _, err := c.bucket.Keys(ctx)
 	if err != nil {
 		return err
 	}
