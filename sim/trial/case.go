@@ -129,6 +129,7 @@ const (
 	ping         faultKind = "ping"
 	reload       faultKind = "reload"
 	changeBudget faultKind = "budget"
+	paceSite     faultKind = "pace"
 )
 
 // calmTime is the length of the calm at the end of a case.
@@ -229,7 +230,7 @@ func drawFault(r *rand.Rand, c *Case) Fault {
 	calm := c.Calm()
 	f := Fault{
 		Kind: one(r, crash, crash, crash, stop, stop, refusing, silent, overloaded, failing, noRobots, noName, slowDisk,
-			pauseAll, pauseSite, blockHost, addSeed, recrawl, recrawlSite, purgePage, purgeSite, ping, reload, changeBudget),
+			pauseAll, pauseSite, blockHost, addSeed, recrawl, recrawlSite, purgePage, purgeSite, ping, reload, changeBudget, paceSite),
 		At: time.Duration(r.Int64N(int64(calm))), Site: r.IntN(len(c.Sites)), Page: r.IntN(20), Value: r.IntN(1000),
 	}
 	if r.IntN(2) == 0 { // while much is under way

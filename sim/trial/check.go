@@ -21,7 +21,7 @@ type watch struct {
 	t        *trial
 	crawl    Crawl         // the present settings
 	former   *Crawl        // the old settings during a reload; else nil
-	eased    time.Duration // until then a host may wait for an interval that a reload has made shorter
+	eased    time.Duration // until then a host may wait for an interval that an order has made shorter
 	sites    map[weburl.Site]int
 	troubles []map[faultKind]int // by site
 	slowDisk int
@@ -32,6 +32,7 @@ type watch struct {
 	addresses map[netip.Addr]*place
 	robots    map[weburl.Site]*rules
 	toggles   map[string]*toggle
+	paces     map[weburl.Site]*pace
 	purged    []store.Target
 	visited   map[weburl.URL]uint32 // visits that were acknowledged
 	asked     map[weburl.Site]time.Duration
@@ -59,7 +60,7 @@ type watch struct {
 func newWatch(t *trial) watch {
 	w := watch{
 		t: t, crawl: t.c.Crawl, sites: map[weburl.Site]int{}, hosts: map[string]*host{}, addresses: map[netip.Addr]*place{},
-		robots: map[weburl.Site]*rules{}, toggles: map[string]*toggle{}, visited: map[weburl.URL]uint32{},
+		robots: map[weburl.Site]*rules{}, toggles: map[string]*toggle{}, paces: map[weburl.Site]*pace{}, visited: map[weburl.URL]uint32{},
 		asked: map[weburl.Site]time.Duration{}, withdrawn: map[weburl.Fingerprint]bool{}, recrawls: map[weburl.URL]bool{}, given: map[weburl.URL]bool{},
 		seeds: map[weburl.URL]bool{}, pinged: map[weburl.URL]bool{}, budgets: []budgetFrom{{0, t.c.Crawl.Budget}},
 	}
@@ -122,6 +123,22 @@ func (w *watch) delayOf(site weburl.Site) time.Duration {
 	return w.crawl.Delay
 }
 
+// pacesOf returns the delay that an operator requires of a host's sites, as far as orders are acknowledged; the longest
+// that was ever ordered; and whether all orders are.
+func (w *watch) pacesOf(name string) (least, longest time.Duration, sure bool) {
+	sure = true
+	for site, p := range w.paces {
+		if site.Name() != name {
+			continue
+		}
+		longest = max(longest, p.longest)
+		if sure = sure && p.sure; p.sure {
+			least = max(least, p.least)
+		}
+	}
+	return least, longest, sure
+}
+
 // handedOut checks a request that the shard orders.
 func (w *watch) handedOut(n *node, e *errand) {
 	site, u := e.Page.Site(), e.URL
@@ -130,6 +147,10 @@ func (w *watch) handedOut(n *node, e *errand) {
 		if g != nil && g.on && g.sure && (g.until.IsZero() || n.clock().Before(g.until)) {
 			w.fail("orders", "%s is asked for, but %q is shut", u, key)
 		}
+	}
+	h := w.host(u.Site())
+	if p := w.paces[u.Site()]; p != nil && p.sure && h.met && h.busy == 0 && w.t.now < h.last+p.least && !w.continues(h) {
+		w.fail("orders", "%s is asked for %v too early for the delay that was ordered", u, h.last+p.least-w.t.now)
 	}
 	for _, target := range w.purged {
 		if target.URL == e.Page || target.URL.IsZero() && target.Site == site && !e.Robots {
@@ -210,6 +231,10 @@ func (w *watch) crashed(n *node) {
 	for _, g := range w.toggles {
 		g.sure = g.sure && g.pending == 0
 		g.pending = 0
+	}
+	for _, p := range w.paces {
+		p.sure = p.sure && p.pending == 0
+		p.pending = 0
 	}
 }
 

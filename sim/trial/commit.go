@@ -82,7 +82,8 @@ func (n *node) commit(group []crawl.Append) (done crawl.Appended) {
 		case a.Turn != 0:
 		case a.Purge != nil:
 			n.purge(*a.Purge, &done)
-		case n.plant == "pause-not-stored" && isPause(a.Records[0]):
+		case n.plant == "pause-not-stored" && is[*store.Paused](a.Records[0]):
+		case n.plant == "pace-not-stored" && is[*store.Paced](a.Records[0]):
 		default:
 			moves, err := n.store.Apply(a.Records...)
 			n.must(err)
@@ -97,8 +98,8 @@ func (n *node) commit(group []crawl.Append) (done crawl.Appended) {
 	return done
 }
 
-func isPause(r store.Record) bool {
-	_, is := r.(*store.Paused)
+func is[R store.Record](r store.Record) bool {
+	_, is := r.(R)
 	return is
 }
 

@@ -2,6 +2,8 @@ package trial
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +79,9 @@ func (n *node) command(f *Fault) {
 			n.watch.shared(f)
 			n.order(crawl.Pause{Site: site})
 		})
+	case paceSite:
+		n.order(crawl.Pace{Site: site, Delay: new([]time.Duration{time.Second, 20 * time.Second, 10 * time.Minute}[f.Value%3])})
+		n.undo(f.For, func(n *node) { n.order(crawl.Pace{Site: site, Delay: new(time.Duration)}) })
 	case blockHost:
 		block := crawl.Block{Host: site.Host()}
 		if f.Value%2 == 0 {
@@ -131,6 +136,12 @@ func (t *trial) undo(d time.Duration, do func(*node)) {
 func (n *node) lift() {
 	if !n.begun || n.ending != nil {
 		return // the node calls lift when it begins
+	}
+	for _, site := range slices.Sorted(maps.Keys(n.watch.paces)) {
+		n.order(crawl.Pace{Site: site, Delay: new(time.Duration)})
+		if n.trial.node != n {
+			return
+		}
 	}
 	for _, key := range n.watch.toggled() {
 		what, name, _ := strings.Cut(key, " ")

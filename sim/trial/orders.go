@@ -19,6 +19,13 @@ type toggle struct {
 	until    time.Time // of a block; zero: permanently
 }
 
+// pace is the delay that an operator requires of a site.
+type pace struct {
+	least, longest time.Duration // now, and ever
+	sure           bool
+	pending        int
+}
+
 // switched returns what an order switches.
 func switched(o crawl.Order) (key string, on bool, until time.Time) {
 	switch o := o.(type) {
@@ -43,6 +50,17 @@ func (w *watch) ordered(n *node, o crawl.Order) {
 		g := w.toggle(key)
 		g.pending++
 		g.sure = false
+	}
+	if o, ok := o.(crawl.Pace); ok {
+		if w.paces[o.Site] == nil {
+			w.paces[o.Site] = &pace{}
+		}
+		p := w.paces[o.Site]
+		if *o.Delay < p.longest { // the crawl may or may not have the longer one
+			w.eased = w.t.now + 2*p.longest
+		}
+		p.pending++
+		p.sure, p.longest = false, max(p.longest, *o.Delay)
 	}
 	if o, ok := o.(crawl.Add); ok {
 		for _, u := range o.Seeds {
@@ -72,6 +90,11 @@ func (w *watch) replied(n *node, o crawl.Order, r crawl.Reply) {
 			g.on, g.until = on, until
 		}
 		g.sure = g.pending == 0 && r.Err == nil
+	}
+	if o, ok := o.(crawl.Pace); ok {
+		p := w.paces[o.Site]
+		p.pending--
+		p.least, p.sure = *o.Delay, p.pending == 0 && r.Err == nil
 	}
 	if r.Err != nil {
 		return
@@ -125,6 +148,12 @@ func (w *watch) ordersHold(n *node) {
 		}
 		if on != g.on {
 			w.fail("orders", "%q was acknowledged as %v, %v is stored", key, g.on, on)
+		}
+	}
+	for _, site := range slices.Sorted(maps.Keys(w.paces)) {
+		row, err := n.store.Site(site)
+		if p := w.paces[site]; p.sure && (err != nil || row.Pace.Delay != int64(p.least)) {
+			w.fail("orders", "a delay of %v was acknowledged for %s, %v is stored: %v", p.least, site, time.Duration(row.Pace.Delay), err)
 		}
 	}
 	for _, u := range slices.SortedFunc(maps.Keys(w.recrawls), compareURL) {

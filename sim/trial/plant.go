@@ -36,6 +36,7 @@ var Plants = []Plant{
 	{"reservation-lost", "a tdmrep.json is forgotten at a restart", ""},
 	{"leave-ignored", "a request is made that was not granted leave", ""},
 	{"pause-not-stored", "a pause is acknowledged and not stored", ""},
+	{"pace-not-stored", "the delay of a site is acknowledged and not stored", ""},
 	{"hours-ignored", "visiting hours are not kept", ""},
 	{"budget-exceeded", "half as much again as the budget is asked for", ""},
 	{"visits-forgotten", "only the last two visits of a page are remembered at a restart", ""},

@@ -43,7 +43,7 @@ func (w *watch) started(e *errand) {
 	if h.busy > 0 {
 		w.fail("politeness", "%s is asked for while %s is busy", e.URL, site.Host())
 	}
-	continues := h.kept && h.run < w.crawl.PerConnection && w.t.now-h.last <= connectionKept && h.crawling == 0 && h.after == 0
+	continues := w.continues(h)
 	wait := h.last + max(h.interval, h.crawling, h.after)
 	rested := !h.met || w.t.now >= wait
 	if !rested && !continues {
@@ -69,6 +69,11 @@ func (w *watch) started(e *errand) {
 		a.busy++
 		a.host = site.Name()
 	}
+}
+
+// continues reports whether a request may follow the last one at once, on the same connection.
+func (w *watch) continues(h *host) bool {
+	return h.kept && h.run < w.crawl.PerConnection && w.t.now-h.last <= connectionKept && h.crawling == 0 && h.after == 0
 }
 
 // ended notes what the server knows about an answer.

@@ -81,6 +81,10 @@ func obstacles(s *crawl.Shard, site weburl.Site, now time.Time) map[string]time.
 
 // hostKept compares how long a site waits for its host and its robots.txt before a restart and after.
 func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time, p pause) {
+	_, paced, sure := w.pacesOf(site.Name())
+	if !sure {
+		return
+	}
 	gate, err := n.store.Gate(n.store.Home(site), site.Name())
 	if !errors.Is(err, store.ErrNotFound) {
 		w.t.must(err)
@@ -92,7 +96,7 @@ func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time
 		lost = lost || !e.appended && (e.URL.Site().Name() == site.Name() || e.Page.Site().Name() == site.Name())
 	}
 	before, after := left(was, p.was), left(is, p.is)
-	least, own := max(0, before-p.took), w.ownInterval(site, gate)
+	least, own := max(0, before-p.took), max(w.ownInterval(site, gate), paced)
 	if lost && !p.clean || w.askedAnew(n, site) || w.t.now < w.eased { // lost and clean: it was lost in an earlier life
 		least = 0
 	}
