@@ -22,6 +22,7 @@ type segment struct {
 	sections []section
 	n        int
 	size     int64
+	outside  []byte // the memory of the heads, see evacuate
 }
 
 const (
@@ -157,6 +158,7 @@ func (w *segmentWriter) finish() (*segment, error) {
 	if err := g.reopen(w.fs); err != nil {
 		return nil, err
 	}
+	g.evacuate()
 	return g, nil
 }
 
@@ -165,8 +167,7 @@ func (w *segmentWriter) abandon() error { return w.segment.file.Close() }
 
 // close closes the file and frees the heads.
 func (g *segment) close() error {
-	g.sections = nil
-	return g.file.Close()
+	return errors.Join(g.free(), g.file.Close())
 }
 
 func (g *segment) reopen(fs vfs.FS) (err error) {
@@ -185,6 +186,7 @@ func openSegment(fs vfs.FS, path string, number uint32) (*segment, error) {
 	if err := g.load(); err != nil {
 		return nil, errors.Join(err, g.file.Close())
 	}
+	g.evacuate()
 	return g, nil
 }
 
