@@ -222,9 +222,12 @@ func Handler(o Options) http.Handler {
 	}
 	description := describe(endpoints, o.Version)
 	mux.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, description) })
+	methods := map[string]string{"/api/v1/openapi.json": http.MethodGet}
 	for _, e := range endpoints {
+		methods[e.path] = e.method
 		mux.HandleFunc(e.method+" "+e.path, e.checked)
 	}
+	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) { unserved(w, r, methods[r.URL.Path]) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isMemento(r.URL.Path) {
 			s.memento(w, r)
@@ -234,11 +237,21 @@ func Handler(o Options) http.Handler {
 	})
 }
 
+// unserved answers a request to a path of the API that takes no requests, or only those of another method.
+func unserved(w http.ResponseWriter, r *http.Request, method string) {
+	if method == "" {
+		fail(w, fmt.Errorf("%w: %.100q is no path of this API: /api/v1/openapi.json lists them", ErrNotFound, r.URL.Path))
+		return
+	}
+	w.Header().Set("Allow", method)
+	refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("%s: want %s, not %.20q", r.URL.Path, method, r.Method))
+}
+
 // endpoints are the endpoints that read.
 func (s *server) endpoints(o Options) []endpoint {
 	url := parameter{"url", "string", "a page", true}
 	after := parameter{"after", "string", "next of the part before; none: the first part", false}
-	explaining := []parameter{url, {"search", "true|false", "false: do not search for a page that links to an unknown URL, which can take a second", false}}
+	explaining := []parameter{url, {"search", "true|false", "whether to look for a page that links to an unknown URL: true in all pages, which can take a second; false in none; without it, in as many as a moment allows", false}}
 	for _, s := range o.ExplainSettings {
 		explaining = append(explaining, parameter{s.Name, "string", "if no crawl is running: " + s.Help, false})
 	}

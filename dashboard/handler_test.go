@@ -114,6 +114,9 @@ func TestHandler(t *testing.T) {
 		{"/api/v1/explain?url=http://a.test/&scope=any", "application/json", 200, nil},
 		{"/api/v1/status?site=http://a.test", "application/json", 400, []string{"has none"}},
 		{"/nothing", "text/plain", 404, nil},
+		{"/api/v1/nothing", "application/json", 404, []string{`{"error":"`, "openapi.json"}},
+		{"/api/v1/", "application/json", 404, []string{`{"error":"`}},
+		{"/api/v1/purge", "application/json", 404, []string{`{"error":"`}},
 	} {
 		t.Run(tt.target, func(t *testing.T) {
 			response, body := get(t, h, tt.target)

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
+	"freshet/clock"
 	"freshet/crawl"
 	"freshet/crawl/discovery"
 	"freshet/crawl/explain"
@@ -20,13 +22,17 @@ import (
 // Explain explains a URL in a running crawl. It takes a few reads, and one for each site in the URL's partition.
 // For a URL without a row it searches up to 100,000 rows for a page that links to it, which can take a second.
 func (n *Node) Explain(raw string) (explain.Explanation, error) {
-	return n.about().Explain(raw, n.opt.Clock.Now())
+	return n.ExplainWithin(raw, Unhurried)
 }
 
-// ExplainAtOnce is Explain without that search.
-func (n *Node) ExplainAtOnce(raw string) (explain.Explanation, error) {
+// Unhurried is the length of a search for links that is not to be cut short.
+const Unhurried time.Duration = math.MaxInt64
+
+// ExplainWithin is Explain with a search that lasts no longer than most; 0: without one.
+func (n *Node) ExplainWithin(raw string, most time.Duration) (explain.Explanation, error) {
 	about := n.about()
-	about.Unsearched = true
+	about.Unsearched = most == 0
+	about.Rows.(*explaining).most = most
 	return about.Explain(raw, n.opt.Clock.Now())
 }
 
@@ -101,17 +107,17 @@ func (r running) Remaining() (pages int, ok bool) {
 }
 
 // Explain explains a URL in a directory in which no crawl runs, as the next run with these options would treat it. Of
-// the options, scope, limits, agent, delays, retries and clock matter. If search is set, it searches for links to an
-// unknown URL, as Node.Explain does. Explain returns an error if an option is wrong or the store cannot be read.
-func Explain(s *store.Store, opt Options, raw string, search bool) (explain.Explanation, error) {
+// the options, scope, limits, agent, delays, retries and clock matter. It searches for links to an unknown URL no
+// longer than most; 0: not at all. Explain returns an error if an option is wrong or the store cannot be read.
+func Explain(s *store.Store, opt Options, raw string, most time.Duration) (explain.Explanation, error) {
 	opt.Dir = cmp.Or(opt.Dir, "-") // the store is open
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return explain.Explanation{}, err
 	}
-	x := &stopped{explaining{opt: opt, settings: opt.settings(), store: s}, robots.NewBook(opt.Agent, opt.TDMRep, 4*mib)}
+	x := &stopped{explaining{opt: opt, settings: opt.settings(), store: s, most: most}, robots.NewBook(opt.Agent, opt.TDMRep, 4*mib)}
 	about := x.about(x, x)
-	about.Unsearched = !search
+	about.Unsearched = most == 0
 	return about.Explain(raw, opt.Clock.Now())
 }
 
@@ -166,6 +172,7 @@ type explaining struct {
 	opt      Options
 	settings crawl.Settings
 	store    *store.Store
+	most     time.Duration // of a search for links
 	// the scope of the seeds in a partition, which was read last; nil: none was
 	scoped    frontier.Scope
 	scopedFor weburl.Partition
@@ -216,36 +223,37 @@ func (x *explaining) Site(site weburl.Site) (store.SiteRow, error) { return x.st
 // linkRows is the maximum number of rows that are searched for a link to an unknown URL.
 const linkRows = 100_000
 
-// Link implements explain.Rows. It searches the URL's own partition first, and returns the numbers of links and
-// redirects that lead to the URL.
-func (x *explaining) Link(u weburl.URL) (link weburl.Link, found bool, err error) {
+// Link implements explain.Rows. It looks at linkRows rows and for x.most at most. It searches the URL's own partition
+// first, and returns the numbers of links and redirects that lead to the URL.
+func (x *explaining) Link(u weburl.URL) (link weburl.Link, found, all bool, err error) {
+	begun := clock.Real().Now()
 	n := x.store.Partitions()
 	own := int(x.store.Home(u.Site()))
 	rows := 0
 	for i := range n {
 		p := weburl.Partition((own + i) % n)
 		for row, err := range x.store.Pages(p) {
-			if rows++; err != nil || rows > linkRows {
-				return weburl.Link{URL: u}, false, err
+			if rows++; err != nil || rows > linkRows || clock.Real().Now().Sub(begun) >= x.most {
+				return weburl.Link{URL: u}, false, false, err
 			}
 			if row.Redirect == u {
-				return discovery.RedirectLink(u, row.Page), true, nil
+				return discovery.RedirectLink(u, row.Page), true, true, nil
 			}
 			if row.Versions == 0 || row.NoFollow {
 				continue
 			}
 			links, err := x.store.OutLinksTo(p, row.Fingerprint, u)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return link, false, fmt.Errorf("crawl: explain %s: links of %s: %w", u, row.URL, err)
+				return link, false, false, fmt.Errorf("crawl: explain %s: links of %s: %w", u, row.URL, err)
 			}
 			for _, l := range discovery.PageLinks(links, row.Page) {
 				if l.URL == u {
-					return l, true, nil
+					return l, true, true, nil
 				}
 			}
 		}
 	}
-	return weburl.Link{URL: u}, false, nil
+	return weburl.Link{URL: u}, false, true, nil
 }
 
 // Admits implements explain.Scope.

@@ -114,7 +114,7 @@ func explained(t *testing.T, o Options, page string) explain.Explanation {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	x, err := Explain(s, o, page, true)
+	x, err := Explain(s, o, page, Unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}

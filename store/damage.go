@@ -65,4 +65,4 @@ func IsLost(err error) bool {
 }
 
 // LostRemedy says what helps if IsLost.
-const LostRemedy = "freshet verify --repair has what is damaged or lost fetched again"
+const LostRemedy = "freshet verify --repair, with the same --data, has what is damaged or lost fetched again"

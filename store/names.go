@@ -17,7 +17,7 @@ var topNames = []string{
 	format.DatabaseDir + "/", format.MendedDir + "/", format.CapturesDir + "/", format.AsideDir + "/", format.TempDir + "/",
 	format.IndexDir + "/",
 	// of the crawl and its daemon
-	"seen/", "webhooks/", "sinks/", "queries/", "crawl.log", "crawl.log.old", "control.sock",
+	"seen/", "webhooks/", "sinks/", "queries/", "crawl.log", "crawl.log.old", "control.sock", "view.sock",
 	"cluster.json", // of a node of a cluster
 	"lost+found/",  // of the file system, if the directory is a mount point
 }

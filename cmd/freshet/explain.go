@@ -42,7 +42,7 @@ func explainCommand() *cobra.Command {
 		if err := settle(settings, cmd.Flags().Lookup("config").Value.String(), cmd.InOrStdin()); err != nil {
 			return command.Usage(err)
 		}
-		query := url.Values{"url": args}
+		query := url.Values{"url": args, "search": {"true"}}
 		for _, setting := range explainSettings {
 			query.Set(setting, settings.Lookup(setting).Value.String())
 		}
@@ -82,15 +82,24 @@ func printExplanation(out io.Writer, e explain.Explanation) {
 	}
 }
 
-// Explain implements dashboard.Reader. The query has the URL, whether links to it are looked for and, if no crawl runs,
-// possibly explainSettings.
+// Explain implements dashboard.Reader. The query has the URL, how long links to it are looked for and, if no crawl
+// runs, possibly explainSettings.
 func (r reader) Explain(query url.Values) (any, error) {
-	raw, search := query.Get("url"), query.Get("search") != "false"
-	if r.explain != nil {
-		return r.explain(raw, search)
+	raw, most := query.Get("url"), aMoment
+	switch query.Get("search") {
+	case "true":
+		most = node.Unhurried
+	case "false":
+		most = 0
 	}
-	return explainStopped(r.store, query, raw, search)
+	if r.explain != nil {
+		return r.explain(raw, most)
+	}
+	return explainStopped(r.store, query, raw, most)
 }
+
+// aMoment is how long the API searches for links to an unknown URL, unless it is asked for more.
+const aMoment = 50 * time.Millisecond
 
 // explainable returns explainSettings for the description of the API.
 func explainable() (all []dashboard.Setting) {
@@ -103,7 +112,7 @@ func explainable() (all []dashboard.Setting) {
 }
 
 // explainStopped explains a URL in a directory without a running crawl.
-func explainStopped(s *store.Store, query url.Values, raw string, search bool) (explain.Explanation, error) {
+func explainStopped(s *store.Store, query url.Values, raw string, most time.Duration) (explain.Explanation, error) {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	settings := crawlFlags(flags)
 	for _, name := range explainSettings {
@@ -122,5 +131,5 @@ func explainStopped(s *store.Store, query url.Values, raw string, search bool) (
 	o.Scope, o.Rules = read.scope, &read.rules
 	o.Delay = time.Duration(settings.delay)
 	o.Agent, _, _ = strings.Cut(settings.userAgent, "/")
-	return node.Explain(s, o, raw, search)
+	return node.Explain(s, o, raw, most)
 }

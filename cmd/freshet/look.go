@@ -39,7 +39,9 @@ type asking func(path string, query url.Values, read func(io.Reader) error) erro
 
 // lookOften is look for several questions to one API.
 func lookOften(ctx context.Context, data, crawl string, run func(asking) error) error {
-	way, err := patiently(ctx, data, func() (*api, error) { return apiOf(ctx, data, func() (*api, error) { return readingAPI(data, crawl) }) })
+	way, err := patiently(ctx, data, func() (*api, error) {
+		return apiOf(ctx, data, func() (*api, error) { return readingAPI(ctx, data, crawl) })
+	})
 	if err != nil {
 		return err
 	}
@@ -65,39 +67,60 @@ type api struct {
 
 // apiOf returns the API of the crawl that runs in a directory. If none runs, it returns that of stopped.
 func apiOf(ctx context.Context, data string, stopped func() (*api, error)) (*api, error) {
-	socket := filepath.Join(data, socketName)
-	if conn, err := dialSocket(ctx, socket); err == nil {
-		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialSocket(ctx, socket)
-		}}
-		return &api{transport, func() error {
-			transport.CloseIdleConnections()
-			return nil
-		}}, conn.Close()
+	if way, ok := apiAt(ctx, filepath.Join(data, socketName)); ok {
+		return way, nil
 	}
 	return stopped()
 }
 
-// readingAPI returns an API over a directory without a running crawl.
-func readingAPI(data, crawl string) (*api, error) {
+// apiAt returns the API at a socket. ok is false if nobody listens there.
+func apiAt(ctx context.Context, socket string) (way *api, ok bool) {
+	conn, err := dialSocket(ctx, socket)
+	if err != nil {
+		return nil, false
+	}
+	conn.Close()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialSocket(ctx, socket)
+	}}
+	return &api{transport, func() error {
+		transport.CloseIdleConnections()
+		return nil
+	}}, true
+}
+
+// readingAPI returns an API over a directory without a running crawl: that of freshet view, if it has the directory.
+func readingAPI(ctx context.Context, data, crawl string) (*api, error) {
 	s, err := openStore(data, store.Options{Crawl: crawl, ReadOnly: true})
+	if errors.Is(err, store.ErrLocked) {
+		if way, ok := apiAt(ctx, filepath.Join(data, viewSocketName)); ok {
+			return way, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
+	options, end := readingOptions(s, data, crawl)
+	return inProcessAPI(options, func() error { return errors.Join(end(), s.Close()) }), nil
+}
+
+// readingOptions returns the options of an API over a directory without a running crawl. Call end before the store is
+// closed.
+func readingOptions(s *store.Store, data, crawl string) (options dashboard.Options, end func() error) {
 	var opened *index.Index
 	texts := newCorpus(newReader(s), clock.Real(), sync.OnceValues(func() (pages *index.Index, err error) {
 		opened, err = index.OpenToSearch(index.Options{Dir: indexDir(data, crawl), Store: s})
 		return opened, err
 	}))
-	options := apiOptions(newReader(s), nil)
+	options = apiOptions(newReader(s), nil)
 	options.Corpus = texts
-	return inProcessAPI(options, func() error {
+	return options, func() error {
 		texts.close()
 		if opened == nil {
-			return s.Close()
+			return nil
 		}
-		return errors.Join(opened.Close(), s.Close())
-	}), nil
+		return opened.Close()
+	}
 }
 
 // inProcessAPI serves an API without a socket. When it is closed it waits for running requests and calls end.
@@ -134,15 +157,15 @@ func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
 	return errors.New(fault.Error)
 }
 
-// onlyCrawl refuses requests for a crawl other than the running one.
-func onlyCrawl(name string, next http.Handler) http.Handler {
+// onlyCrawl refuses requests for a crawl other than the one that is running or shown, as state says.
+func onlyCrawl(name, state string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := r.URL.Query().Get(dashboard.CrawlParameter)
 		if asked == "" || asked == name {
 			next.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, fmt.Sprintf("crawl %q is running in the directory: look at %q and steer it when that has ended", name, asked), http.StatusConflict)
+		http.Error(w, fmt.Sprintf("crawl %q is %s: look at %q and steer it when that has ended", name, state, asked), http.StatusConflict)
 	})
 }
 

@@ -29,7 +29,7 @@ type reader struct {
 	sites *kept[[]siteNumbers] // of all sites
 	// Of the running crawl; nil if none runs.
 	status  func() node.Status
-	explain func(url string, search bool) (explain.Explanation, error)
+	explain func(url string, most time.Duration) (explain.Explanation, error)
 	refresh func(u weburl.URL, fingerprint weburl.Fingerprint) (crawl.Refreshing, bool)
 	waits   func(sites []weburl.Site) [][]frontier.Obstacle
 	clock   *clock.Clock // nil: the machine's
@@ -86,13 +86,16 @@ func (r reader) Status() (any, error) {
 
 func (r reader) Pages(filter dashboard.Filter) iter.Seq2[dashboard.Page, error] {
 	return func(yield func(dashboard.Page, error) bool) {
-		first, last := 0, r.store.Partitions()
+		parts := []iter.Seq2[store.PageAt, error]{}
 		if u, err := weburl.Parse(filter.Site); err == nil {
-			first = int(r.store.Home(u.Site()))
-			last = first + 1
+			parts = append(parts, r.store.PagesOf(u.Site()))
+		} else {
+			for p := range r.store.Partitions() {
+				parts = append(parts, r.store.Pages(weburl.Partition(p)))
+			}
 		}
-		for p := first; p < last; p++ {
-			for row, err := range r.store.Pages(weburl.Partition(p)) {
+		for _, rows := range parts {
+			for row, err := range rows {
 				if err != nil {
 					yield(dashboard.Page{}, err)
 					return

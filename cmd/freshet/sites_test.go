@@ -5,12 +5,15 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"freshet/dashboard"
+	"freshet/node"
 	"freshet/store"
 )
 
@@ -250,6 +253,43 @@ func TestAsStored(t *testing.T) {
 	} {
 		if got := asStored(part); got != want {
 			t.Errorf("%q: %q, want %q", part, got, want)
+		}
+	}
+}
+
+// TestPagesOfSiblings holds that the pages of a site are those of the table that have it, though other sites share its
+// partition and their URLs name it.
+func TestPagesOfSiblings(t *testing.T) {
+	list, data := filepath.Join(t.TempDir(), "urls"), filepath.Join(t.TempDir(), "data")
+	put(t, list, "http://a.site.test/1\nhttp://a.site.test/2\nhttp://b.site.test/?u=http://a.site.test\nhttp://a.site.test:81/3\nhttps://a.site.test/4\n")
+	freshet(t, 0, "import", "--data", data, list)
+	s, err := openStore(data, store.Options{Crawl: "main", ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var urls []string
+	for page, err := range newReader(s).Pages(dashboard.Filter{Site: "http://a.site.test"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, page.URL)
+	}
+	slices.Sort(urls)
+	if want := []string{"http://a.site.test/1", "http://a.site.test/2"}; !slices.Equal(urls, want) {
+		t.Errorf("pages %q, want %q", urls, want)
+	}
+}
+
+// TestExplainInAMoment holds that a search for links that is cut short says so, and a whole one says what it found.
+func TestExplainInAMoment(t *testing.T) {
+	r := manySites(t, 10)
+	for most, want := range map[time.Duration]string{
+		1: "A part of the stored pages was looked at", node.Unhurried: "No stored page links to it", 0: "freshet explain does that",
+	} {
+		x, err := explainStopped(r.store, url.Values{"scope": {"any"}}, "http://site-1.test/none", most)
+		if err != nil || !strings.Contains(x.Why, want) {
+			t.Errorf("within %v: %q, %v: want %q", most, x.Why, err, want)
 		}
 	}
 }

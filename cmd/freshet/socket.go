@@ -13,6 +13,9 @@ import (
 // socketName is the control socket in the data directory.
 const socketName = "control.sock"
 
+// viewSocketName is the socket in a data directory that freshet view has open. It answers what needs no crawl.
+const viewSocketName = "view.sock"
+
 // longestSocket is how many bytes the path of a Unix socket may have: on Linux 107, elsewhere less.
 const longestSocket = 103
 

@@ -133,12 +133,7 @@ func serveStatus(steering steerer, now func() node.Status, options node.Options,
 	engine := steering.engine
 	r := newReader(engine.Store())
 	r.status, r.refresh, r.waits, r.clock = now, engine.Refreshing, engine.Waits, options.Clock
-	r.explain = func(raw string, search bool) (explain.Explanation, error) {
-		if search {
-			return engine.Explain(raw)
-		}
-		return engine.ExplainAtOnce(raw)
-	}
+	r.explain = engine.ExplainWithin
 	served := apiOptions(r, steering)
 	served.Collectors = []prometheus.Collector{engine.Collector(), broadcast.Collector(news.totals), webhook.Collector(news.told.Load), sink.Collector(news.handed), index.Collector(news.pages.Load), segments.Collector(options.Segments), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	served.Corpus, served.Queries = news.corpus(engine.Store()), news.noted()
@@ -148,7 +143,7 @@ func serveStatus(steering steerer, now func() node.Status, options node.Options,
 	served.Trend, served.Feed = dashboard.NewTrend(), func() (any, bool) { return news.totals() }
 	handler := news.serve(engine.Store(), dashboard.Handler(served))
 	f := &front{socket: filepath.Join(options.Dir, socketName)}
-	handler = onlyCrawl(options.Crawl, handler)
+	handler = onlyCrawl(options.Crawl, "running in the directory", handler)
 	socket, err := listenSocket(f.socket)
 	if err != nil {
 		return nil, err

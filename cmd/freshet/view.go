@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -29,7 +30,8 @@ func viewCommand() *cobra.Command {
 		Use: "view [DIR]", Short: "Show what is stored, in a browser", Args: command.AtMostOneArg("DIR"),
 		Long: "Serves the window on a data directory until Ctrl-C: find a page by part of its URL, see its versions in a\n" +
 			"calendar, as they were and side by side, and see its visits and how it changes. Nothing is fetched and nothing\n" +
-			"is changed. It also works while a crawl is running in the directory, and on a read-only disk.",
+			"is changed. It also works while a crawl is running in the directory, and on a read-only disk.\n" +
+			"Commands that look, such as freshet status, work beside it.",
 		Example: "  freshet view archive\n  freshet view archive --listen 127.0.0.1:9000",
 	}
 	account, flags := accountOf(cmd), cmd.Flags()
@@ -68,7 +70,7 @@ func validLoopback(listen string) error {
 
 // view serves the window on a directory until ctx ends.
 func view(ctx context.Context, account *account, data, crawl, listen string) error {
-	show, end, err := windowOn(ctx, data, crawl)
+	show, beside, end, err := windowOn(ctx, data, crawl)
 	if err != nil {
 		return err
 	}
@@ -80,6 +82,14 @@ func view(ctx context.Context, account *account, data, crawl, listen string) err
 		return errors.Join(listenError(listen, err), end())
 	}
 	f := &front{}
+	if beside != nil {
+		path := filepath.Join(data, viewSocketName)
+		// On a disk that nobody can write to there is no socket, but there commands open the directory too.
+		if socket, err := listenSocket(path); err == nil {
+			f.socket = path
+			f.serve(socket, onlyCrawl(crawl, "shown by freshet view", beside))
+		}
+	}
 	f.serve(listener, dashboard.Access{}.Guard(show))
 	fact := struct {
 		URL  string `json:"url"`
@@ -94,11 +104,12 @@ func view(ctx context.Context, account *account, data, crawl, listen string) err
 }
 
 // windowOn returns the window of the crawl that runs in a directory. If none runs, it opens the directory itself. An
-// explanation is then by the default settings: a request must not name files of this machine.
-func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end func() error, err error) {
+// explanation is then by the default settings: a request must not name files of this machine. beside then answers
+// commands of the directory's owner, who may.
+func windowOn(ctx context.Context, data, crawl string) (window, beside http.Handler, end func() error, err error) {
 	type opened struct {
-		window http.Handler
-		end    func() error
+		window, beside http.Handler
+		end            func() error
 	}
 	o, err := patiently(ctx, data, func() (o opened, err error) {
 		way, err := apiOf(ctx, data, func() (*api, error) { return nil, nil })
@@ -106,17 +117,22 @@ func windowOn(ctx context.Context, data, crawl string) (window http.Handler, end
 			return o, err
 		}
 		if way != nil {
-			return opened{lookOnly(way), way.close}, nil
+			return opened{window: lookOnly(way), end: way.close}, nil
 		}
 		s, err := openStore(data, store.Options{Crawl: crawl, ReadOnly: true})
 		if err != nil {
 			return o, err
 		}
 		shown := newReader(s)
-		shown.explain = func(raw string, search bool) (explain.Explanation, error) { return explainStopped(s, nil, raw, search) }
-		return opened{dashboard.Handler(apiOptions(shown, nil)), s.Close}, nil
+		shown.explain = func(raw string, most time.Duration) (explain.Explanation, error) {
+			return explainStopped(s, nil, raw, most)
+		}
+		options, closeTexts := readingOptions(s, data, crawl)
+		return opened{dashboard.Handler(apiOptions(shown, nil)), dashboard.Handler(options), func() error {
+			return errors.Join(closeTexts(), s.Close())
+		}}, nil
 	})
-	return o.window, o.end, err
+	return o.window, o.beside, o.end, err
 }
 
 // lookOnly forwards only requests that do not change anything.

@@ -78,6 +78,18 @@ func TestView(t *testing.T) {
 		}
 	}
 	look()
+	viewer := start(t, "view", data, "--listen", "127.0.0.1:0")
+	viewer.awaitLine("shows")
+	freshet(t, 0, "status", "--data", data)
+	freshet(t, 0, "explain", "--data", data, "http://site.test/nowhere", "--scope", "any")
+	freshet(t, 0, "text", "--data", data, "http://site.test/a.html")
+	freshet(t, 1, "pages", "--data", data, "--crawl", "other")
+	freshet(t, 1, "pause", "--data", data)
+	if err := viewer.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	viewer.end()
+	freshet(t, 0, "status", "--data", data)
 	daemon := start(t, "serve", "--config", config, "--data", data)
 	daemon.awaitLine("serving")
 	look()

@@ -48,7 +48,8 @@ type Rows interface {
 	// Site returns the row of a site, or store.ErrNotFound.
 	Site(site weburl.Site) (store.SiteRow, error)
 	// Link finds a link from a stored page to u. If it finds none, the link has only the URL.
-	Link(u weburl.URL) (link weburl.Link, found bool, err error)
+	// all reports whether it has looked at all pages, or has found one.
+	Link(u weburl.URL) (link weburl.Link, found, all bool, err error)
 }
 
 // Scope are the bounds of the crawl. The reason is set if ok is false.

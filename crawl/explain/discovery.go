@@ -11,10 +11,10 @@ import (
 
 // unknown explains a URL without a row: a link to it was found and refused, or none was found or looked for.
 func (x *explainer) unknown() (Explanation, error) {
-	link, carried := weburl.Link{URL: x.url}, false
+	link, carried, all := weburl.Link{URL: x.url}, false, false
 	if !x.Unsearched {
 		var err error
-		if link, carried, err = x.Rows.Link(x.url); err != nil {
+		if link, carried, all, err = x.Rows.Link(x.url); err != nil {
 			return x.out, err
 		}
 	}
@@ -47,6 +47,10 @@ func (x *explainer) unknown() (Explanation, error) {
 	if x.Unsearched {
 		x.say("seen", Stopped, "unknown", "")
 		return x.conclude("No page that links to it was looked for: freshet explain does that."), nil
+	}
+	if !all {
+		x.say("seen", Stopped, "unknown", "no link to it in the stored pages that were looked at")
+		return x.conclude("No seed names it. A part of the stored pages was looked at, and none of them links to it."), nil
 	}
 	x.say("seen", Stopped, "unknown", "no stored page links to it")
 	return x.conclude("No stored page links to it, and no seed names it."), nil

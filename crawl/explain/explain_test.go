@@ -19,6 +19,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type world struct {
 	page      *Page // nil: none is known
 	site      store.SiteRow
+	partly    bool                // only a part of the pages is searched for such a link
 	linked    bool                // a stored page links to the URL
 	outside   frontier.Reason     // why the URL is kept out; 0: it is not
 	limit     frontier.Reason     // which limit it meets; 0: none
@@ -38,8 +39,8 @@ func (w *world) Page(weburl.URL) (Page, error) {
 
 func (w *world) Site(weburl.Site) (store.SiteRow, error) { return w.site, nil }
 
-func (w *world) Link(u weburl.URL) (weburl.Link, bool, error) {
-	return weburl.Link{URL: u, Depth: 3}, w.linked, nil
+func (w *world) Link(u weburl.URL) (weburl.Link, bool, bool, error) {
+	return weburl.Link{URL: u, Depth: 3}, w.linked, !w.partly, nil
 }
 
 func (w *world) Admits(weburl.Link) (frontier.Reason, bool, error) {
@@ -233,6 +234,16 @@ func TestEveryAddress(t *testing.T) {
 		x, err := a.Explain("http://10.0.0.1/", now)
 		if err != nil || (x.StoppedBy == "address") != (guard != nil) {
 			t.Errorf("guarded %v: stopped by %q, %v", guard != nil, x.StoppedBy, err)
+		}
+	}
+}
+
+// TestPartlySearched holds that a search of a part of the pages does not say that no page links to a URL.
+func TestPartlySearched(t *testing.T) {
+	for partly, want := range map[bool]string{true: "A part of the stored pages", false: "No stored page links to it"} {
+		x, err := (&world{partly: partly}).about().Explain("http://a.test/x", now)
+		if err != nil || !strings.Contains(x.Why, want) {
+			t.Errorf("%+v, %v: want %q", x, err, want)
 		}
 	}
 }

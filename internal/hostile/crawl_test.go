@@ -235,7 +235,7 @@ func (c *trial) left(t *testing.T, n *network, o node.Options) {
 	if err := repair.Verify(t.Context(), s, func(p store.Problem) { t.Error(p) }); err != nil {
 		t.Error(err)
 	}
-	c.explained(t, "stopped", s, func(raw string) (explain.Explanation, error) { return node.Explain(s, o, raw, true) })
+	c.explained(t, "stopped", s, func(raw string) (explain.Explanation, error) { return node.Explain(s, o, raw, node.Unhurried) })
 	if c.check != nil {
 		c.check(t, n, s)
 	}
