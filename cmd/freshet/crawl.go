@@ -280,7 +280,7 @@ func (s *crawlSettings) optionsOf(seeds []weburl.URL, asks bool) (node.Options, 
 	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
 		return o, err
 	}
-	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	o.Logger = newLogger(os.Stderr, level)
 	return o, nil
 }
 

@@ -103,7 +103,7 @@ func (s *subscription) prepare(stderr io.Writer) error {
 		decoded, _, err := fetch.Decode(header, body, maxMirrored)
 		return decoded, err
 	}
-	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o.Logger = newLogger(stderr, slog.LevelWarn)
 	said := ""
 	o.OnLost = func(address string, err error, pause time.Duration) {
 		if why := fmt.Sprintf("no feed from %s (%s)", address, cause(err)); why != said || pause >= 10*time.Second {
