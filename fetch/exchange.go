@@ -199,6 +199,7 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 			return false
 		}
 	}
+	in.conn.asks(true)
 	n, err := in.conn.Write(request)
 	r.RequestBytes = x.kept[:min(n, len(x.kept))]
 	if err == nil {
@@ -231,6 +232,7 @@ func (x *exchange) talk(in *reader, request []byte) (keep bool) {
 		x.cut(err)
 		return false
 	}
+	in.conn.asks(false)
 	r.Outcome, r.Phase, r.Stray = Answered, PhaseDone, in.at < len(in.buf)
 	return x.req.KeepAlive && f.sole && h.persistent() && !r.Stray
 }

@@ -20,6 +20,21 @@ type connection struct {
 	since   time.Time // clock time since which it has been idle
 }
 
+// asks says whether a request over the connection waits for its answer. Until then, closing the connection takes back
+// what the server has not received, also if the process dies. Else the system would go on sending the request, and the
+// server might get it long after it was given up, while another one is in flight.
+func (c *connection) asks(asks bool) {
+	tcp, ok := c.tcp.(interface{ SetLinger(seconds int) error })
+	if !ok {
+		return
+	}
+	linger := -1 // the system's default
+	if asks {
+		linger = 0
+	}
+	_ = tcp.SetLinger(linger) // it fails only on a closed connection
+}
+
 // idle holds the connections that wait for the next request of their site, one a site. Connections that have waited
 // too long are closed at the next take or put; no goroutine does it.
 type idle struct {

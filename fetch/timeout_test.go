@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +68,51 @@ func TestTimeouts(t *testing.T) {
 					t.Errorf("%d bytes of body, want %d", n, test.body)
 				}
 			})
+		})
+	}
+}
+
+// TestGivenUp holds that closing takes back what the server has not received of a request that was given up. The server
+// sees a reset then, and else the end of the stream.
+func TestGivenUp(t *testing.T) {
+	tests := []struct {
+		name, answer string
+		patience     time.Duration
+		want         error
+	}{
+		{"time-out", "", 50 * time.Millisecond, syscall.ECONNRESET},
+		{"answer cut off", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1234", 50 * time.Millisecond, syscall.ECONNRESET},
+		{"answer", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n1234", time.Minute, io.EOF},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			saw := make(chan error, 1)
+			go func() {
+				conn, err := listener.Accept()
+				if err != nil {
+					saw <- err
+					return
+				}
+				defer conn.Close()
+				http.ReadRequest(bufio.NewReader(conn))
+				io.WriteString(conn, test.answer)
+				_, err = conn.Read(make([]byte, 1))
+				saw <- err
+			}()
+			f, err := New(Options{Clock: clock.Real(), UserAgent: "test/1.0 (+https://example.org/)", AllowPrivate: true, FirstByteTimeout: test.patience, TotalTimeout: 2 * test.patience})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			f.Fetch(t.Context(), Request{URL: page(t, "http://"+listener.Addr().String()+"/")})
+			if err := <-saw; !errors.Is(err, test.want) {
+				t.Errorf("the server saw %v, want %v", err, test.want)
+			}
 		})
 	}
 }
