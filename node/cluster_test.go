@@ -317,6 +317,13 @@ func TestOrdersAcrossNodes(t *testing.T) {
 	if rests := [2]int{first.Vitals().SitesPaused, second.Vitals().SitesPaused}; rests != [2]int{0, 1} {
 		t.Errorf("the nodes have paused %v sites, want one of the second", rests)
 	}
+	pace := store.Pace{Delay: int64(time.Minute), Budget: 500}
+	if err := first.Pace(site, new(time.Minute), new(500)); err != nil {
+		t.Error(err)
+	}
+	if row, err := second.Store().Site(site); err != nil || row.Pace != pace {
+		t.Errorf("%s has the pace %+v at its node, %v: want %+v", site, row.Pace, err, pace)
+	}
 	if pages, err := first.RecrawlSite(page(hosts[1]).Site()); err != nil || pages == 0 {
 		t.Errorf("recrawl a site: %d pages, %v", pages, err)
 	}
@@ -360,6 +367,9 @@ func TestOrdersAcrossNodes(t *testing.T) {
 	within(t, "the dead node's partitions are taken", func() bool { return first.owned() == 8 })
 	if rests := first.Vitals().SitesPaused; rests != 1 {
 		t.Errorf("after it took partitions the node has paused %d sites, want 1", rests)
+	}
+	if row, err := first.Store().Site(site); err != nil || row.Pace != pace {
+		t.Errorf("after it took partitions %s has the pace %+v, %v: want %+v", site, row.Pace, err, pace)
 	}
 	if state := first.Status().State; state != "paused" {
 		t.Errorf("after it took partitions the node is %s", state)
