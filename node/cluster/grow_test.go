@@ -97,8 +97,8 @@ func testNewNodesHaveBudget(t *testing.T, seed uint64, partitions int) {
 		close(watched)
 		rest := <-longest
 		t.Logf("%d nodes: a partition has no node with a budget for %v", to, rest)
-		if most := 4 * time.Second; to > 2 && rest > most {
-			t.Errorf("that is longer than %v", most)
+		if to > 2 && rest > defaultLease {
+			t.Errorf("that is longer than a lease, %v", defaultLease)
 		}
 	}
 	for _, n := range nodes {

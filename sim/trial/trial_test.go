@@ -42,7 +42,7 @@ func TestSameTrace(t *testing.T) {
 
 // TestPlants holds that the trial finds each planted fault by its effect.
 func TestPlants(t *testing.T) {
-	const within = 120
+	const within = 240
 	for _, plant := range Plants {
 		t.Run(plant.Name, func(t *testing.T) {
 			t.Parallel()
