@@ -20,7 +20,7 @@ func nth(n uint64) Entry {
 const depths = 20
 
 // fill makes the set know the first n URLs.
-func fill(b testing.TB, s *Set, n uint64) {
+func fill(b *testing.B, s *Set, n uint64) {
 	if err := s.Reset(); err != nil {
 		b.Fatal(err)
 	}

@@ -56,11 +56,6 @@ func newHead(p piece, n int) *head {
 	return h
 }
 
-// memory returns the bytes that the head takes.
-func (h *head) memory() int64 {
-	return int64(8*len(h.buckets) + 4*len(h.samples) + len(h.bytes))
-}
-
 func (h *head) restBits() int { return 64 - 8 - h.bucketBits - h.bits }
 
 // split cuts a fingerprint of the piece into bucket, byte and rest.

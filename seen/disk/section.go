@@ -62,6 +62,11 @@ func (s *section) headWords() int { return (s.n+1<<s.bucketBits)/64 + 1 }
 
 func (s *section) headLen() int64 { return int64(8*s.headWords()) + int64(s.n) }
 
+// memory returns the bytes that the head takes.
+func (s *section) memory() int64 {
+	return int64(8*len(s.buckets) + 4*len(s.samples) + len(s.bytes))
+}
+
 // checksum returns the checksum of a block. It includes the block's place, so that a block in the wrong place is
 // damage too.
 func checksum(file uint32, at int64, block []byte) uint32 {

@@ -22,7 +22,6 @@ type segment struct {
 	sections []section
 	n        int
 	size     int64
-	outside  []byte // the memory of the heads, see evacuate
 }
 
 const (
@@ -158,7 +157,6 @@ func (w *segmentWriter) finish() (*segment, error) {
 	if err := g.reopen(w.fs); err != nil {
 		return nil, err
 	}
-	g.evacuate()
 	return g, nil
 }
 
@@ -167,7 +165,8 @@ func (w *segmentWriter) abandon() error { return w.segment.file.Close() }
 
 // close closes the file and frees the heads.
 func (g *segment) close() error {
-	return errors.Join(g.free(), g.file.Close())
+	g.sections = nil
+	return g.file.Close()
 }
 
 func (g *segment) reopen(fs vfs.FS) (err error) {
@@ -186,7 +185,6 @@ func openSegment(fs vfs.FS, path string, number uint32) (*segment, error) {
 	if err := g.load(); err != nil {
 		return nil, errors.Join(err, g.file.Close())
 	}
-	g.evacuate()
 	return g, nil
 }
 
