@@ -3,6 +3,7 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -66,7 +67,7 @@ func TestFreshnessOfSite(t *testing.T) {
 		response, body := get(t, h, target)
 		body = strings.ReplaceAll(body, "<wbr>", "")
 		for _, text := range want {
-			if response.StatusCode != 200 || !strings.Contains(body, text) {
+			if response.StatusCode != http.StatusOK || !strings.Contains(body, text) {
 				t.Errorf("%s: %d, no %q in\n%s", target, response.StatusCode, text, body)
 			}
 		}

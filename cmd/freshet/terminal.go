@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -33,7 +34,7 @@ func (l *terminalLog) Enabled(_ context.Context, level slog.Level) bool { return
 // WithAttrs implements slog.Handler.
 func (l *terminalLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *l
-	with.attrs = append(l.attrs[:len(l.attrs):len(l.attrs)], attrs...)
+	with.attrs = append(slices.Clip(l.attrs), attrs...)
 	return &with
 }
 
