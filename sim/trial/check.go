@@ -203,7 +203,7 @@ func (w *watch) reloading(next Crawl) {
 	}
 	own, will := cmp.Or(w.crawl.SiteDelay, w.crawl.Delay), cmp.Or(next.SiteDelay, next.Delay)
 	if next.Delay < w.crawl.Delay || will < own {
-		w.eased = w.t.now + 2*max(w.crawl.Delay, own)
+		w.eased = max(w.eased, w.t.now+2*max(w.crawl.Delay, own))
 	}
 	w.crawl, w.reload = next, true
 	w.reloads++

@@ -57,7 +57,7 @@ func (w *watch) ordered(n *node, o crawl.Order) {
 		}
 		p := w.paces[o.Site]
 		if *o.Delay < p.longest { // the crawl may or may not have the longer one
-			w.eased = w.t.now + 2*p.longest
+			w.eased = max(w.eased, w.t.now+2*p.longest)
 		}
 		p.pending++
 		p.sure, p.longest = false, max(p.longest, *o.Delay)
