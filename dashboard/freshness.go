@@ -118,14 +118,13 @@ const pastPoints = 40
 
 // drawPast draws the past of each site, all by one scale.
 func drawPast(sites []siteBelief, bySite map[string]*sitePast) {
-	least, most := chart{Lines: func() (all []line) {
-		for _, one := range sites {
-			if its := bySite[one.Site]; its != nil {
-				all = append(all, line{"", its.fresh})
-			}
+	var all chart
+	for _, one := range sites {
+		if its := bySite[one.Site]; its != nil {
+			all.Lines = append(all.Lines, line{"", its.fresh})
 		}
-		return all
-	}()}.bounds()
+	}
+	least, most := all.bounds()
 	for i, one := range sites {
 		its := bySite[one.Site]
 		if its == nil || len(its.fresh) < 2 {

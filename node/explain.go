@@ -30,16 +30,14 @@ const Unhurried time.Duration = math.MaxInt64
 
 // ExplainWithin is Explain with a search that lasts no longer than most; 0: without one.
 func (n *Node) ExplainWithin(raw string, most time.Duration) (explain.Explanation, error) {
-	about := n.about()
-	about.Unsearched = most == 0
-	about.Rows.(*explaining).most = most
-	return about.Explain(raw, n.opt.Clock.Now())
+	return n.about(most).Explain(raw, n.opt.Clock.Now())
 }
 
-// about returns what explains URLs now. It reads the sites of a partition once.
-func (n *Node) about() explain.About {
+// about returns what explains URLs now, with a search that lasts no longer than most. It reads the sites of a partition
+// once.
+func (n *Node) about(most time.Duration) explain.About {
 	opt := n.current().Options
-	x := explaining{opt: opt, settings: opt.settings(), store: n.store}
+	x := explaining{opt: opt, settings: opt.settings(), store: n.store, most: most}
 	about := x.about(running{n}, running{n})
 	about.Keeper = running{n}
 	if about.Ranked != nil {
@@ -116,9 +114,7 @@ func Explain(s *store.Store, opt Options, raw string, most time.Duration) (expla
 		return explain.Explanation{}, err
 	}
 	x := &stopped{explaining{opt: opt, settings: opt.settings(), store: s, most: most}, robots.NewBook(opt.Agent, opt.TDMRep, 4*mib)}
-	about := x.about(x, x)
-	about.Unsearched = most == 0
-	return about.Explain(raw, opt.Clock.Now())
+	return x.about(x, x).Explain(raw, opt.Clock.Now())
 }
 
 // stopped answers the questions of package explain for a crawl that does not run.
@@ -172,14 +168,14 @@ type explaining struct {
 	opt      Options
 	settings crawl.Settings
 	store    *store.Store
-	most     time.Duration // of a search for links
+	most     time.Duration // of a search for links; 0: there is none
 	// the scope of the seeds in a partition, which was read last; nil: none was
 	scoped    frontier.Scope
 	scopedFor weburl.Partition
 }
 
 func (x *explaining) about(hosts explain.Hosts, rules explain.Robots) explain.About {
-	options := explain.Options{ScopeName: x.opt.Scope, Retries: *x.opt.Retries, MaxStrikes: crawl.MaxStrikes}
+	options := explain.Options{ScopeName: x.opt.Scope, Retries: *x.opt.Retries, MaxStrikes: crawl.MaxStrikes, Unsearched: x.most == 0}
 	if !x.opt.AllowPrivate {
 		options.Guard = fetch.Guard
 	}

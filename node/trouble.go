@@ -17,7 +17,7 @@ func (n *Node) Trouble() (*explain.Trouble, error) {
 	if err != nil || total.Versions > 0 || total.States[store.StatePurged] > 0 {
 		return nil, err
 	}
-	about, now := n.about(), n.opt.Clock.Now()
+	about, now := n.about(Unhurried), n.opt.Clock.Now()
 	if seeds := n.current().Options.Seeds; total.Pages == 0 && len(seeds) > 0 {
 		explained, err := about.Explain(seeds[0].String(), now)
 		if err != nil || explained.StoppedBy != "scope" && explained.StoppedBy != "guard" {

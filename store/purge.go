@@ -77,11 +77,11 @@ func (s *Store) Count(target Target) (pages int64, err error) {
 
 // count returns how many pages of a site have not been taken down.
 func (s *Store) count(keys format.Keyspace, site weburl.Site) (pages int64, err error) {
-	for page, err := range s.pagesOf(keys, s.homes.of(site), 0) {
+	for page, err := range s.sitePages(keys, s.homes.of(site), site) {
 		if err != nil {
 			return pages, err
 		}
-		if page.URL.Site() == site && page.State != StatePurged {
+		if page.State != StatePurged {
 			pages++
 		}
 	}
@@ -300,11 +300,11 @@ func (t *takedown) site(site weburl.Site) error {
 		return err
 	}
 	var group []Record
-	for page, err := range t.pagesOf(t.keys, t.p, 0) {
+	for page, err := range t.sitePages(t.keys, t.p, site) {
 		if err != nil {
 			return err
 		}
-		if page.URL.Site() != site || page.State == StatePurged {
+		if page.State == StatePurged {
 			continue
 		}
 		group = append(group, &Purged{Partition: t.p, Fingerprint: page.Fingerprint, At: t.at})

@@ -50,44 +50,42 @@ func (s *Store) pageOf(keys format.Keyspace, u weburl.URL) (page Page, fp weburl
 // Pages iterates over a partition's rows by key, as they are when the iteration begins. It ends after an error.
 func (s *Store) Pages(p weburl.Partition) iter.Seq2[PageAt, error] { return s.PagesFrom(p, 0) }
 
-// PagesOf is Pages of a site's partition without the rows that do not name the site. It may have some of others. It
-// decodes only what it returns, so it costs far less.
+// PagesOf is Pages for the pages of a site.
 func (s *Store) PagesOf(site weburl.Site) iter.Seq2[PageAt, error] {
-	p, name := s.homes.of(site), []byte(site)
-	from, to := s.keys.AppendPage(nil, p, format.KeyPage, 0), s.keys.AppendKind(nil, p, format.KeyPage+1)
+	return s.sitePages(s.keys, s.homes.of(site), site)
+}
+
+// sitePages iterates over the rows of a site's pages in a partition. It decodes only rows that name the site, so it
+// costs far less than to choose among all.
+func (s *Store) sitePages(keys format.Keyspace, p weburl.Partition, site weburl.Site) iter.Seq2[PageAt, error] {
 	return func(yield func(PageAt, error) bool) {
-		err := database.Scan(s.db, from, to, func(key, value []byte) error {
-			if !bytes.Contains(value, name) {
-				return nil
+		for page, err := range s.pagesNaming(keys, p, 0, site) {
+			if err == nil && page.URL.Site() != site {
+				continue
 			}
-			var page PageAt
-			n, err := format.NumberTail(key[len(from)-8:])
-			page.Fingerprint = weburl.Fingerprint(n)
-			if err := errors.Join(err, format.DecodeValue(value, &page.Page)); err != nil {
-				return err
+			if !yield(page, err) {
+				return
 			}
-			if !yield(page, nil) {
-				return database.ErrStop
-			}
-			return nil
-		})
-		if err != nil {
-			yield(PageAt{}, err)
 		}
 	}
 }
 
 // PagesFrom is Pages for the rows whose keys are not below fp.
 func (s *Store) PagesFrom(p weburl.Partition, fp weburl.Fingerprint) iter.Seq2[PageAt, error] {
-	return s.pagesOf(s.keys, p, fp)
+	return s.pagesNaming(s.keys, p, fp, "")
 }
 
-func (s *Store) pagesOf(keys format.Keyspace, p weburl.Partition, first weburl.Fingerprint) iter.Seq2[PageAt, error] {
+// pagesNaming iterates over the rows of pages that have a site's name anywhere; "": all.
+func (s *Store) pagesNaming(keys format.Keyspace, p weburl.Partition, first weburl.Fingerprint, site weburl.Site) iter.Seq2[PageAt, error] {
 	from, to := keys.AppendPage(nil, p, format.KeyPage, first), keys.AppendKind(nil, p, format.KeyPage+1)
-	return rows(s.db, from, to, func(key, value []byte, page *PageAt) error {
+	name := []byte(site)
+	return rows(s.db, from, to, func(key, value []byte, page *PageAt) (wanted bool, err error) {
+		if !bytes.Contains(value, name) {
+			return false, nil
+		}
 		n, err := format.NumberTail(key[len(from)-8:])
 		page.Fingerprint = weburl.Fingerprint(n)
-		return errors.Join(err, format.DecodeValue(value, &page.Page))
+		return true, errors.Join(err, format.DecodeValue(value, &page.Page))
 	})
 }
 
@@ -105,9 +103,9 @@ func (s *Store) VisitsFrom(p weburl.Partition, fp weburl.Fingerprint) iter.Seq2[
 		visit Visit
 	}
 	from, to := s.keys.AppendPage(nil, p, format.KeyVisit, fp), s.keys.AppendKind(nil, p, format.KeyVisit+1)
-	visits := rows(s.db, from, to, func(key, value []byte, v *visitOf) (err error) {
+	visits := rows(s.db, from, to, func(key, value []byte, v *visitOf) (wanted bool, err error) {
 		v.page, _, err = format.PageTail(key[len(from)-8:])
-		return errors.Join(err, format.DecodeValue(value, &v.visit))
+		return true, errors.Join(err, format.DecodeValue(value, &v.visit))
 	})
 	return func(yield func(PageVisits, error) bool) {
 		next, stop := iter.Pull2(visits)
@@ -128,12 +126,12 @@ func (s *Store) VisitsFrom(p weburl.Partition, fp weburl.Fingerprint) iter.Seq2[
 	}
 }
 
-// rows iterates over the pairs with from ≤ key < to, decoded.
-func rows[T any](db pebble.Reader, from, to []byte, decode func(key, value []byte, row *T) error) iter.Seq2[T, error] {
+// rows iterates over the pairs with from ≤ key < to that decode wants, decoded.
+func rows[T any](db pebble.Reader, from, to []byte, decode func(key, value []byte, row *T) (wanted bool, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := database.Scan(db, from, to, func(key, value []byte) error {
 			var row T
-			if err := decode(key, value, &row); err != nil {
+			if wanted, err := decode(key, value, &row); err != nil || !wanted {
 				return err
 			}
 			if !yield(row, nil) {
@@ -195,9 +193,9 @@ func (s *Store) SitesAfter(p weburl.Partition, name string) iter.Seq2[SiteRow, e
 
 func (s *Store) sitesIn(p weburl.Partition, from, to []byte) iter.Seq2[SiteRow, error] {
 	kind := s.keys.AppendKind(nil, p, format.KeySite)
-	return rows(s.db, from, to, func(key, value []byte, row *SiteRow) error {
+	return rows(s.db, from, to, func(key, value []byte, row *SiteRow) (wanted bool, err error) {
 		row.Site = weburl.Site(key[len(kind):])
-		return format.DecodeValue(value, row)
+		return true, format.DecodeValue(value, row)
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -118,11 +117,8 @@ func (s steerer) Pace(o dashboard.PaceOrder) (report dashboard.Report, err error
 	}
 	var delay *time.Duration
 	if o.DelayS != nil {
-		d := frontier.MaxCrawlDelay + 1 // refused, as what no duration can hold
-		if s := *o.DelayS; math.Abs(s) <= frontier.MaxCrawlDelay.Seconds() {
-			d = time.Duration(s * float64(time.Second))
-		}
-		delay = &d
+		few := min(max(*o.DelayS, -1), frontier.MaxCrawlDelay.Seconds()+1) // what is cut off is refused as well
+		delay = new(time.Duration(few * float64(time.Second)))
 	}
 	return report, told(s.engine.Pace(site, delay, o.Budget))
 }

@@ -116,17 +116,13 @@ func (s *Server) admit(r *http.Request, ask Subscription) (session *Session, err
 		return nil, err
 	}
 	ask.Have = nil // it is large
-	if asking := s.do(r.Context(), func() { session, err = s.joinFrom(r.RemoteAddr, ask, has) }); asking != nil {
+	asking := s.do(r.Context(), func() {
+		if session, err = s.join(ask, has); session != nil {
+			session.address = r.RemoteAddr
+		}
+	})
+	if asking != nil {
 		return nil, asking
-	}
-	return session, err
-}
-
-// joinFrom is join for a client at an address.
-func (s *Server) joinFrom(address string, ask Subscription, has *inventory) (*Session, error) {
-	session, err := s.join(ask, has)
-	if session != nil {
-		session.address = address
 	}
 	return session, err
 }

@@ -101,16 +101,15 @@ const (
 
 // A Client is the state of a client, for people.
 type Client struct {
-	Address   string    `json:"address"`    // from which it connected
-	Wants     []string  `json:"wants"`      // at most three of its sites, domains and patterns; none: everything
-	More      int       `json:"wants_more"` // entries apart from these
-	Download  bool      `json:"download"`
-	Since     time.Time `json:"since"`         // it is connected
-	Chunks    int       `json:"chunks_behind"` // of which it lacks pages
-	LagS      float64   `json:"lag_s"`         // it has lacked something for so long
-	Freshness *float64  `json:"freshness"`     // share of its pages that are up to date, as it was told last
-	Slow      bool      `json:"passed_over"`   // it is too slow
-	Queued    int       `json:"queued_bytes"`  // sent, and not yet taken
+	Address   string   // from which it connected
+	Wants     []string // at most three of its sites, domains and patterns; none: everything
+	More      int      // entries apart from these
+	Download  bool
+	Since     time.Time // it is connected
+	Chunks    int       // of which it lacks pages
+	LagS      float64   // it has lacked something for so long
+	Freshness *float64  // share of its pages that are up to date, as it was told last; nil: it was not
+	Slow      bool      // it is too slow, and passed over
 }
 
 var (
@@ -603,7 +602,7 @@ func (s *Server) Clients(ctx context.Context, most int) (open int, all []Client,
 	err = s.do(ctx, func() {
 		now := s.seconds(s.o.Clock.Now())
 		for _, session := range s.sessions {
-			c := Client{Address: session.address, Download: session.ask.Download, Since: session.since, Slow: session.passed, Queued: session.queue.waiting()}
+			c := Client{Address: session.address, Download: session.ask.Download, Since: session.since, Slow: session.passed}
 			c.Wants, c.More = session.ask.Interest.some()
 			if !session.finished {
 				c.Chunks, c.LagS = s.demand.Outstanding(session.number), s.demand.StaleFor(session.number, now)

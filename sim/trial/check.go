@@ -123,20 +123,16 @@ func (w *watch) delayOf(site weburl.Site) time.Duration {
 	return w.crawl.Delay
 }
 
-// pacesOf returns the delay that an operator requires of a host's sites, as far as orders are acknowledged; the longest
-// that was ever ordered; and whether all orders are.
-func (w *watch) pacesOf(name string) (least, longest time.Duration, sure bool) {
+// pacesOf returns the longest delay that was ever ordered for a host's sites, and whether all orders are acknowledged.
+func (w *watch) pacesOf(name string) (longest time.Duration, sure bool) {
 	sure = true
 	for site, p := range w.paces {
 		if site.Name() != name {
 			continue
 		}
-		longest = max(longest, p.longest)
-		if sure = sure && p.sure; p.sure {
-			least = max(least, p.least)
-		}
+		longest, sure = max(longest, p.longest), sure && p.sure
 	}
-	return least, longest, sure
+	return longest, sure
 }
 
 // handedOut checks a request that the shard orders.

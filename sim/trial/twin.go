@@ -81,7 +81,7 @@ func obstacles(s *crawl.Shard, site weburl.Site, now time.Time) map[string]time.
 
 // hostKept compares how long a site waits for its host and its robots.txt before a restart and after.
 func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time, p pause) {
-	_, paced, sure := w.pacesOf(site.Name())
+	paced, sure := w.pacesOf(site.Name())
 	if !sure {
 		return
 	}
