@@ -50,9 +50,24 @@ type Hit struct {
 	Date        *time.Time `json:"date,omitempty"`
 	LastFetched *time.Time `json:"last_fetched"`
 	Freshness   *float64   `json:"freshness,omitempty"`
-	Version     uint32     `json:"version"`         // the last one that is stored
-	Query       string     `json:"query,omitempty"` // name of the search for a click; empty if clicks are not logged
+	Version     uint32     `json:"version"`           // the last one that is stored
+	Query       string     `json:"query,omitempty"`   // name of the search for a click; empty if clicks are not logged
+	Partial     bool       `json:"partial,omitempty"` // the results are partial, see Found
 }
+
+// Found is what a search has found.
+type Found struct {
+	Hits []Hit // the best first
+
+	// Partial says that not every page that may match was looked at: a page may be missing, also a better one.
+	Partial bool
+
+	// Looked counts the pages that were looked at. If the results are partial, no more than Most pages match.
+	Looked, Most int64
+}
+
+// PartialHeader is a header of partial results, also of those without a hit: looked=N, most=N, as in Found.
+const PartialHeader = "Freshet-Partial"
 
 // Search is a search. Zero values are no filters.
 type Search struct {
@@ -78,8 +93,8 @@ type Corpus interface {
 	Text(ctx context.Context, url string, version uint32, at time.Time, markdown bool) (Text, error)
 	// Duplicates iterates over the groups of near-duplicate pages, the largest first.
 	Duplicates(ctx context.Context) iter.Seq2[Duplicates, error]
-	// Search returns pages, the best first. It returns ErrNotFound if there is no index.
-	Search(ctx context.Context, s Search) ([]Hit, error)
+	// Search returns pages. It returns ErrNotFound if there is no index.
+	Search(ctx context.Context, s Search) (Found, error)
 }
 
 // corpusEndpoints are the endpoints that read texts.
@@ -92,7 +107,7 @@ func (s *server) corpusEndpoints(c Corpus) []endpoint {
 			{"at", "date-time", "the version that was current at this time", false},
 			{"markdown", "true|false", "true: as Markdown too", false}}, nil, typeJSON, Text{}, s.textOf(c)},
 		{get, "/api/v1/duplicates", "Groups of pages with nearly the same text, one group per line.", nil, nil, typeLines, Duplicates{}, duplicatesOf(c)},
-		{get, "/api/v1/search", "Pages that have some words, the best first, one hit per line.", []parameter{
+		{get, "/api/v1/search", "Pages that have some words, the best first, one hit per line. If not every page that may match was looked at, each hit is marked as partial, and the header " + PartialHeader + " says how many were.", []parameter{
 			{"q", "string", "the words; \"in quotes\" a phrase, -word without it", true},
 			{"site", "string", "only pages of this site, such as https://example.org", false},
 			{"language", "string", "only pages in this language, such as en", false},
@@ -138,13 +153,17 @@ func (s *server) searchAPI(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	hits, err := s.searched(r.Context(), q, r.FormValue("noted") != "false" && fromHere(r) == nil)
+	found, err := s.searched(r.Context(), q, r.FormValue("noted") != "false" && fromHere(r) == nil)
 	if err != nil {
 		fail(w, err)
 		return
 	}
+	if found.Partial {
+		w.Header().Set(PartialHeader, fmt.Sprintf("looked=%d, most=%d", found.Looked, found.Most))
+	}
 	sendLines(w, func(yield func(Hit, error) bool) {
-		for _, hit := range hits {
+		for _, hit := range found.Hits {
+			hit.Partial = found.Partial
 			if !yield(hit, nil) {
 				return
 			}

@@ -23,16 +23,16 @@ type Click struct {
 }
 
 // searched returns what a search finds. It logs the search if note is set.
-func (s *server) searched(ctx context.Context, q Search, note bool) ([]Hit, error) {
-	hits, err := s.corpus.Search(ctx, q)
+func (s *server) searched(ctx context.Context, q Search, note bool) (Found, error) {
+	found, err := s.corpus.Search(ctx, q)
 	if err != nil || s.queries == nil || !note {
-		return hits, err
+		return found, err
 	}
-	query := s.queries.Asked(q, hits)
-	for i := range hits {
-		hits[i].Query = query
+	query := s.queries.Asked(q, found.Hits)
+	for i := range found.Hits {
+		found.Hits[i].Query = query
 	}
-	return hits, nil
+	return found, nil
 }
 
 // clickPath is the address that hits link to if clicks are logged.

@@ -17,9 +17,13 @@ type found struct {
 	asked, clicked []string
 }
 
-func (f *found) Search(_ context.Context, s Search) ([]Hit, error) {
+func (f *found) Search(_ context.Context, s Search) (Found, error) {
 	fetched := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
-	return []Hit{{URL: "http://a.test/?x=1&y=<2>", Title: "A", LastFetched: &fetched}, {URL: "http://b.test/", LastFetched: &fetched}}, nil
+	if s.Words == "rare" {
+		return Found{Partial: true, Looked: 20_000, Most: 812_000}, nil
+	}
+	hits := []Hit{{URL: "http://a.test/?x=1&y=<2>", Title: "A", LastFetched: &fetched}, {URL: "http://b.test/", LastFetched: &fetched}}
+	return Found{Hits: hits, Partial: s.Words == "common", Looked: 20_000, Most: 812_000}, nil
 }
 
 func (f *found) Asked(s Search, shown []Hit) string {
@@ -80,6 +84,21 @@ func TestSearchIsNoted(t *testing.T) {
 	}
 	if response, _ = get(t, off, "/click?query=id&url="+url.QueryEscape(page)); response.StatusCode != http.StatusSeeOther {
 		t.Errorf("a click where none is noted: %d", response.StatusCode)
+	}
+}
+
+// TestPartialResults holds that the API and the window say when a search has not looked at all pages, also where it has
+// found none.
+func TestPartialResults(t *testing.T) {
+	h := Handler(Options{Reader: fake{}, Corpus: &found{}})
+	for words, partial := range map[string]bool{"words": false, "common": true, "rare": true} {
+		response, body := get(t, h, "/api/v1/search?q="+words)
+		if said := response.Header.Get(PartialHeader); (said == "looked=20000, most=812000") != partial || strings.Count(body, `"partial":true`) != map[string]int{"common": 2}[words] {
+			t.Errorf("%s: header %q, hits %s", words, said, body)
+		}
+		if _, body = get(t, h, "/search?q="+words); strings.Contains(body, "Partial results: 20,000 of at most 812,000 pages") != partial {
+			t.Errorf("%s: partial %v is not in the window:\n%s", words, partial, body)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ func (s *server) search(r *http.Request) (any, error) {
 		NoIndex     bool
 		Hits        []shownHit
 		Later       string
+		Found       Found
 	}{Words: strings.TrimSpace(r.FormValue("q")), Site: r.FormValue("site")}
 	if s.corpus == nil {
 		shown.NoIndex = true
@@ -26,7 +27,7 @@ func (s *server) search(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOrder, err)
 	}
-	hits, err := s.searched(r.Context(), q, fromHere(r) == nil)
+	found, err := s.searched(r.Context(), q, fromHere(r) == nil)
 	if errors.Is(err, ErrNotFound) {
 		shown.NoIndex = true
 		return shown, nil
@@ -34,10 +35,11 @@ func (s *server) search(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range hits {
+	shown.Found = found
+	for _, h := range found.Hits {
 		shown.Hits = append(shown.Hits, shownHit{h, marked(h.Snippet)})
 	}
-	if len(hits) == q.Limit {
+	if len(found.Hits) == q.Limit {
 		values := r.URL.Query()
 		values.Set("from", fmt.Sprint(q.From+q.Limit))
 		shown.Later = "/search?" + values.Encode()

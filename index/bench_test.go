@@ -117,6 +117,9 @@ func kinds(w *words) map[string]func() Query {
 			at := w.rng.IntN(len(all) - 4)
 			return Query{Words: `"` + strings.Join(all[at:at+2+w.rng.IntN(3)], " ") + `"`}
 		},
+		"site-phrase": func() Query {
+			return Query{Words: `"` + common() + `"`, Site: weburl.Site(fmt.Sprintf("http://h%d.test", w.rng.IntN(1000)))}
+		},
 		"common-phrase": func() Query { return Query{Words: `"` + common() + `"`} }, // few pages have it
 	}
 }
@@ -201,7 +204,7 @@ func (x *Index) timed(ctx context.Context, q Query) error {
 	if err != nil {
 		return err
 	}
-	found, err := x.ask(ctx, q.build(terms), q.Limit, 0)
+	found, err := x.ask(ctx, q, terms, q.Limit, 0, &Found{})
 	if err != nil || len(found) == 0 {
 		return err
 	}

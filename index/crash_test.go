@@ -55,9 +55,9 @@ func TestCrash(t *testing.T) {
 	if err := x.follow(t.Context(), texts, false); err != nil {
 		t.Fatal(err)
 	}
-	hits, err := x.Search(t.Context(), Query{Words: "first text", Limit: 9})
-	if err != nil || len(hits) != 2 {
-		t.Errorf("%d hits (%v), want the two other pages", len(hits), err)
+	found, err := x.Search(t.Context(), Query{Words: "first text", Limit: 9})
+	if err != nil || len(found.Hits) != 2 {
+		t.Errorf("%d hits (%v), want the two other pages", len(found.Hits), err)
 	}
 	if said := log.String(); !strings.Contains(said, "url="+texts.at) || !strings.Contains(said, "2^60 columns") || !strings.Contains(said, "please report it") {
 		t.Errorf("the log says %q", said)

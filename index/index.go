@@ -74,7 +74,7 @@ type Index struct {
 	bleve bleve.Index
 	watch *watch // of bleve; nil: it is only searched
 
-	patience time.Duration // of a search
+	bounds bounds // of a search
 
 	oldest atomic.Int64 // unix nanoseconds of the first change that is being indexed; 0: none
 }
@@ -82,7 +82,7 @@ type Index struct {
 // Open opens the index for Run. It makes a new one if there is none, if it is damaged, or if another version of the
 // program made it.
 func Open(o Options) (*Index, error) {
-	x := &Index{o: o, watch: watchOf(o.Dir), patience: longestSearch}
+	x := &Index{o: o, watch: watchOf(o.Dir), bounds: usual}
 	opened, err := bleve.OpenUsing(o.Dir, watched)
 	switch {
 	case err == nil:
@@ -129,7 +129,7 @@ func OpenToSearch(o Options) (*Index, error) {
 	}
 	ours, err := readable(opened)
 	if ours {
-		return &Index{o: o, bleve: opened, patience: longestSearch}, nil
+		return &Index{o: o, bleve: opened, bounds: usual}, nil
 	}
 	if err == nil {
 		err = fmt.Errorf("%w of this version in %s", ErrNone, o.Dir)

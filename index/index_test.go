@@ -49,11 +49,11 @@ func open(t *testing.T, o index.Options) *index.Index {
 func found(t *testing.T, x *index.Index, q index.Query) (urls []string) {
 	t.Helper()
 	q.Limit = 50
-	hits, err := x.Search(context.Background(), q)
+	found, err := x.Search(context.Background(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, hit := range hits {
+	for _, hit := range found.Hits {
 		urls = append(urls, hit.Page.URL.String())
 	}
 	slices.Sort(urls)
@@ -122,8 +122,10 @@ func TestTitleAndText(t *testing.T) {
 	}
 	for words, snippet := range map[string]string{
 		"okapi lives": "It «lives» in a forest.", `"an okapi" forest`: "It lives in a «forest».", "okapi": "It lives in a forest.",
+		`"in a" -"a in" forest`: "It lives «in» «a» «forest».", `"a forest" "an okapi" a`: "It lives in «a» «forest».",
 	} {
-		hits, err := x.Search(t.Context(), index.Query{Words: words, Limit: 2})
+		found, err := x.Search(t.Context(), index.Query{Words: words, Limit: 2})
+		hits := found.Hits
 		if err != nil || len(hits) != 1 || hits[0].Snippet != snippet {
 			t.Errorf("%s: %v, %v", words, hits, err)
 		}
@@ -154,7 +156,8 @@ func TestSnippetOfWholeWords(t *testing.T) {
 	if err := x.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	hits, err := x.Search(t.Context(), index.Query{Words: "okapi", Limit: 1})
+	found, err := x.Search(t.Context(), index.Query{Words: "okapi", Limit: 1})
+	hits := found.Hits
 	if err != nil || len(hits) != 1 || !strings.HasPrefix(hits[0].Snippet, "… ") || !strings.HasSuffix(hits[0].Snippet, " …") {
 		t.Fatalf("%v, %v", hits, err)
 	}
@@ -190,7 +193,8 @@ func TestLongTitle(t *testing.T) {
 	if err := x.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	hits, err := x.Search(t.Context(), index.Query{Words: "okapi", Limit: 1})
+	found, err := x.Search(t.Context(), index.Query{Words: "okapi", Limit: 1})
+	hits := found.Hits
 	if err != nil || len(hits) != 1 {
 		t.Fatalf("%d hits, %v", len(hits), err)
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/search"
-	"github.com/blevesearch/bleve/v2/search/query"
 
 	"freshet/store"
 	"freshet/weburl"
@@ -41,93 +41,80 @@ const (
 	searchedBeyond = 4 // times the wanted number, because some may no longer be shown
 )
 
-// longestSearch is how long a search may take.
-const longestSearch = 3 * time.Second
+// Found is what a search has found.
+type Found struct {
+	Hits []Hit // the best first
 
-// ErrSlow matches the errors of searches that take too long: of phrases of common words.
-var ErrSlow = errors.New("index: the search takes too long")
+	// Partial says that not every page that may match was looked at: a page may be missing, also a better one.
+	Partial bool
 
-// Search returns the pages that match a query, the best first. Its error is ErrQuery or ErrSlow if the query is at
-// fault.
-func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
-	within, cancel := context.WithTimeout(ctx, x.patience)
-	defer cancel()
-	hits, err := x.search(within, q)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, fmt.Errorf("%w: more than %v: leave out the quotes, or add a word that few pages have", ErrSlow, x.patience)
-	}
-	return hits, err
+	// Looked counts the pages that were looked at. If the results are partial, no more than Most pages match.
+	Looked, Most int
 }
 
-func (x *Index) search(ctx context.Context, q Query) ([]Hit, error) {
+// Search returns the pages that match a query. Its error is ErrQuery if the query is at fault.
+func (x *Index) Search(ctx context.Context, q Query) (found Found, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	terms, err := x.terms(q.Words)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	wants := q.build(terms)
-	var hits []Hit
 	var ids []string
 	from := 0
-	for skipped := 0; len(hits) < q.Limit && from < (q.From+q.Limit)*searchedBeyond; {
+	for skipped := 0; len(found.Hits) < q.Limit && from < (q.From+q.Limit)*searchedBeyond; {
 		size := q.Limit + q.From - skipped
-		found, err := x.ask(ctx, wants, size, from)
+		matches, err := x.ask(ctx, q, terms, size, from, &found)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
-		from += len(found)
-		for _, match := range found {
+		from += len(matches)
+		for _, match := range matches {
 			hit, ok, err := x.hit(match)
 			switch {
 			case err != nil:
-				return nil, err
-			case !ok || len(hits) >= q.Limit:
+				return found, err
+			case !ok || len(found.Hits) >= q.Limit:
 			case skipped < q.From:
 				skipped++
 			default:
-				hits, ids = append(hits, hit), append(ids, match.ID)
+				found.Hits, ids = append(found.Hits, hit), append(ids, match.ID)
 			}
 		}
-		if len(found) < size { // there are no more; to ask again would take as long
+		if len(matches) < size { // there are no more; to ask again would take as long
 			break
 		}
 	}
-	if len(hits) == 0 {
-		return nil, nil
+	if len(found.Hits) == 0 {
+		return found, nil
 	}
 	snippets, err := x.snippets(ctx, terms, ids)
-	if err != nil {
-		return nil, err
+	for i := range found.Hits {
+		found.Hits[i].Snippet = snippets[ids[i]]
 	}
-	for i := range hits {
-		hits[i].Snippet = snippets[ids[i]]
-	}
-	return hits, nil
+	return found, err
 }
 
-// ask returns the matches in Bleve, including pages that may not be shown.
-func (x *Index) ask(ctx context.Context, wants query.Query, size, from int) (search.DocumentMatchCollection, error) {
-	request := bleve.NewSearchRequestOptions(wants, size, from, false)
+// ask returns the matches in Bleve, including pages that may not be shown. It looks for the pages that have all terms,
+// and for those that have them all in the title, which are looked at also where the others are too many. It notes in
+// found how it went.
+func (x *Index) ask(ctx context.Context, q Query, terms []term, size, from int, found *Found) (search.DocumentMatchCollection, error) {
+	var text, title course
+	both := bleve.NewDisjunctionQuery(look{q, terms, "text", x.bounds, &text}, look{q, terms, "title", x.bounds, &title})
+	request := bleve.NewSearchRequestOptions(both, size, from, false)
 	request.Fields = []string{"title", "language"}
-	found, err := x.bleve.SearchInContext(ctx, request)
+	answer, err := x.bleve.SearchInContext(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	return found.Hits, nil
+	found.Partial, found.Looked, found.Most = text.cut || title.cut, text.pages, max(text.most, title.most)
+	return answer.Hits, nil
 }
 
 // snippets returns what was found in the text of each page. It asks again for these pages alone: to highlight, Bleve
 // reads where the words stand in every page that has them.
 func (x *Index) snippets(ctx context.Context, terms []term, ids []string) (map[string]string, error) {
-	wants := bleve.NewBooleanQuery()
-	wants.AddMust(bleve.NewDocIDQuery(ids))
-	for _, t := range terms {
-		if !t.without {
-			wants.AddShould(t.in("text"))
-		}
-	}
-	request := bleve.NewSearchRequestOptions(wants, len(ids), 0, false)
+	request := bleve.NewSearchRequestOptions(marks{bleve.NewDocIDQuery(ids), terms}, len(ids), 0, false)
 	request.Highlight = bleve.NewHighlightWithStyle("html")
 	request.Highlight.AddField("text")
 	found, err := x.bleve.SearchInContext(ctx, request)
@@ -194,109 +181,58 @@ func wholeWords(text string) string {
 // ErrQuery matches the errors of queries without a word or with too many.
 var ErrQuery = errors.New("index: not a query")
 
-// build makes what Bleve is asked: for the pages that have all terms, and for those that have them all in the title,
-// which are looked at also where the others are too many.
-func (q Query) build(terms []term) query.Query {
-	enough := max(enoughFound, (q.From+q.Limit)*searchedBeyond)
-	return bleve.NewDisjunctionQuery(first{q.in(terms, "text"), enough}, first{q.in(terms, "title"), enough})
-}
-
-// in asks for the pages that have each term in a field. The text has the words of the title too, but not its phrases.
-func (q Query) in(terms []term, field string) query.Query {
-	all := bleve.NewBooleanQuery()
-	for _, t := range terms {
-		switch {
-		case t.without:
-			all.AddMustNot(t.in("title"), t.in("text"))
-		case field == "text" && t.phrase:
-			all.AddMust(bleve.NewDisjunctionQuery(t.in("title"), t.in("text")))
-		case field == "text":
-			all.AddMust(t.in("text"))
-			all.AddShould(t.in("title"))
-		default:
-			all.AddMust(t.in(field))
-		}
-	}
-	filter := func(field, value string) {
-		if value != "" {
-			only := bleve.NewTermQuery(value)
-			only.SetField(field)
-			only.SetBoost(0)
-			all.AddMust(only)
-		}
-	}
-	filter("site", string(q.Site))
-	filter("language", q.Language)
-	if !q.Since.IsZero() || !q.Before.IsZero() {
-		within := bleve.NewDateRangeQuery(q.Since, q.Before)
-		within.SetField("changed")
-		within.SetBoost(0)
-		all.AddMust(within)
-	}
-	return all
-}
-
-// term is a word or phrase of a query. A word is as it is indexed: nothing in it is a pattern.
+// term is a word of a query, or the words of a phrase. A word is as it is indexed: nothing in it is a pattern.
 type term struct {
-	words   string
-	phrase  bool
+	words   []string
 	without bool
 }
 
-// in returns a query for the term in a field.
-func (t term) in(field string) query.Query {
-	boost := 1.0
-	if field == "title" {
-		boost = titleCounts
+// positive returns the words that a page must have, each once.
+func positive(terms []term) (words []string) {
+	for _, t := range terms {
+		if !t.without {
+			words = append(words, t.words...)
+		}
 	}
-	if t.phrase {
-		q := bleve.NewMatchPhraseQuery(t.words)
-		q.SetField(field)
-		q.SetBoost(boost)
-		return phrase{q, t.without}
-	}
-	q := bleve.NewTermQuery(t.words)
-	q.SetField(field)
-	q.SetBoost(boost)
-	return q
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 // terms takes the words of a query apart. What is one word to a reader and several to the index, such as "a-b", is
 // each of these; with a minus before it, it is a phrase.
 func (x *Index) terms(words string) (terms []term, err error) {
 	analyzer := x.bleve.Mapping().AnalyzerNamed(inWords)
-	positive, asked := false, 0
+	asked := 0
 	for rest := strings.TrimSpace(words); rest != ""; rest = strings.TrimSpace(rest) {
-		t := term{}
-		if after, ok := strings.CutPrefix(rest, "-"); ok {
-			t.without, rest = true, after
-		}
-		if after, ok := strings.CutPrefix(rest, `"`); ok {
-			t.phrase = true
-			t.words, rest, _ = strings.Cut(after, `"`)
+		var without, quoted bool
+		var said string
+		rest, without = strings.CutPrefix(rest, "-")
+		if rest, quoted = strings.CutPrefix(rest, `"`); quoted {
+			said, rest, _ = strings.Cut(rest, `"`)
 		} else {
 			end := strings.IndexAny(rest, " \t\n")
 			if end < 0 {
 				end = len(rest)
 			}
-			t.words, rest = rest[:end], rest[end:]
+			said, rest = rest[:end], rest[end:]
 		}
-		parts := analyzer.Analyze([]byte(t.words))
-		positive = positive || !t.without && len(parts) > 0
-		asked += len(parts)
-		if len(parts) > 1 && (t.phrase || t.without) {
-			t.phrase = true
-			terms = append(terms, t)
+		var all []string
+		for _, part := range analyzer.Analyze([]byte(said)) {
+			all = append(all, string(part.Term))
+		}
+		asked += len(all)
+		if len(all) > 0 && (quoted || without) {
+			terms = append(terms, term{all, without})
 			continue
 		}
-		for _, part := range parts {
-			terms = append(terms, term{words: string(part.Term), without: t.without})
+		for _, word := range all {
+			terms = append(terms, term{words: []string{word}})
 		}
 	}
 	if asked > longestQuery {
 		return nil, fmt.Errorf("%w: %d words: want at most %d", ErrQuery, asked, longestQuery)
 	}
-	if !positive {
+	if len(positive(terms)) == 0 {
 		return nil, fmt.Errorf("%w: %q: want a word to find; words with a minus only leave pages out", ErrQuery, words)
 	}
 	return terms, nil

@@ -1,8 +1,6 @@
 package index
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -77,50 +75,5 @@ func TestCrashOfBleve(t *testing.T) {
 		if err := reopened.Close(); err != nil {
 			t.Error(where, err)
 		}
-	}
-}
-
-// fewLooks is a context that ends when it has been looked at so often.
-type fewLooks struct {
-	context.Context
-	left atomic.Int32
-}
-
-func (f *fewLooks) Err() error {
-	if f.left.Add(-1) < 0 {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
-// TestPhraseEnds holds that a search for a phrase that stands nowhere ends with its context, though all pages have its
-// words, and that the error of a search that takes too long names a remedy.
-func TestPhraseEnds(t *testing.T) {
-	x := openEmpty(t)
-	if err := put(t, x, "pepper and salt", 2000); err != nil {
-		t.Fatal(err)
-	}
-	for words, want := range map[string]error{`"salt pepper"`: context.DeadlineExceeded, `"and salt"`: nil} {
-		terms, err := x.terms(words)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx := &fewLooks{Context: t.Context()}
-		if want != nil {
-			ctx.left.Store(5)
-		} else {
-			ctx.left.Store(1 << 20)
-		}
-		found, err := x.ask(ctx, Query{}.build(terms), 10, 0)
-		if !errors.Is(err, want) || err == nil && len(found) != 10 {
-			t.Errorf("%s: %d pages, %v: want %v", words, len(found), err, want)
-		}
-	}
-	x.patience = 1
-	if _, err := x.Search(t.Context(), Query{Words: `"salt pepper"`, Limit: 10}); !errors.Is(err, ErrSlow) || !strings.Contains(err.Error(), "quotes") {
-		t.Errorf("%v: want %v", err, ErrSlow)
-	}
-	if err := x.Close(); err != nil {
-		t.Error(err)
 	}
 }

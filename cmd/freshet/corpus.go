@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"freshet/clock"
 	"freshet/cmd/freshet/command"
 	"freshet/dashboard"
+	"freshet/dashboard/units"
 	"freshet/index"
 	"freshet/node"
 	"freshet/store"
@@ -99,35 +101,35 @@ func (c *corpus) Duplicates(ctx context.Context) iter.Seq2[dashboard.Duplicates,
 }
 
 // Search implements dashboard.Corpus.
-func (c *corpus) Search(ctx context.Context, s dashboard.Search) ([]dashboard.Hit, error) {
+func (c *corpus) Search(ctx context.Context, s dashboard.Search) (out dashboard.Found, err error) {
 	pages, err := c.open()
 	if errors.Is(err, index.ErrNone) {
 		err = fmt.Errorf("%w: index of this crawl (run the crawl again with --index to make one)", dashboard.ErrNotFound)
 	}
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	q := index.Query{Words: s.Words, Language: s.Language, Since: s.Since, Before: s.Before, From: s.From, Limit: s.Limit}
 	if s.Site != "" {
 		u, err := weburl.Parse(s.Site)
 		if err != nil {
-			return nil, wrong(fmt.Errorf("site %.50q: want a site such as https://example.org", s.Site))
+			return out, wrong(fmt.Errorf("site %.50q: want a site such as https://example.org", s.Site))
 		}
 		q.Site = u.Site()
 	}
 	found, err := pages.Search(ctx, q)
-	if errors.Is(err, index.ErrQuery) || errors.Is(err, index.ErrSlow) {
+	if errors.Is(err, index.ErrQuery) {
 		err = wrong(err)
 	}
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	hits := make([]dashboard.Hit, 0, len(found))
-	for _, f := range found {
-		hits = append(hits, dashboard.Hit{URL: f.Page.URL.String(), Title: f.Title, Snippet: f.Snippet, Score: f.Score, Site: string(f.Page.URL.Site()),
+	out = dashboard.Found{Partial: found.Partial, Looked: int64(found.Looked), Most: int64(found.Most)}
+	for _, f := range found.Hits {
+		out.Hits = append(out.Hits, dashboard.Hit{URL: f.Page.URL.String(), Title: f.Title, Snippet: f.Snippet, Score: f.Score, Site: string(f.Page.URL.Site()),
 			Language: f.Language, LastFetched: whenNs(f.Page.LastFetched), Version: f.Page.Versions, Freshness: c.freshness(f.Page)})
 	}
-	return hits, nil
+	return out, nil
 }
 
 // freshness returns the probability that a page has not changed since its last fetch, or nil if too little is known.
@@ -245,7 +247,8 @@ func searchCommand() *cobra.Command {
 		Use: "search WORDS", Short: "Search the text of the stored pages", Args: someArgs("word"),
 		Long: "Lists the pages that have all the words, the best first. It needs an index, which a crawl keeps with --index.\n" +
 			"\"In quotes\" searches for a phrase, and -word leaves out pages with that word. Enclose such words in single quotes\n" +
-			"for the shell, and put -- before words that begin with -.",
+			"for the shell, and put -- before words that begin with -. If common words are on more pages than it looks at, it says\n" +
+			"that the results are partial.",
 		Example: "  freshet search window functions\n  freshet search --site https://example.org --json '\"group by\" -having'\n" +
 			"  freshet search --limit 3 -- window -frame",
 	}
@@ -271,25 +274,31 @@ func searchCommand() *cobra.Command {
 		for name, value := range filters {
 			query.Set(name, *value)
 		}
-		return look(cmd.Context(), *data, *crawl, "/api/v1/search", query, func(body io.Reader) error {
-			hits := 0
-			err := eachLine(body, func(line []byte, hit dashboard.Hit) error {
-				hits++
-				if *asJSON {
-					_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
+		return lookOften(cmd.Context(), *data, *crawl, func(ask asking) error {
+			return ask("/api/v1/search", query, func(answer *http.Response) error {
+				hits := 0
+				err := eachLine(answer.Body, func(line []byte, hit dashboard.Hit) error {
+					hits++
+					if *asJSON {
+						_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
+						return err
+					}
+					fresh := ""
+					if hit.Freshness != nil {
+						fresh = fmt.Sprintf(", %.0f %% likely to be up to date", 100**hit.Freshness)
+					}
+					_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n  %s\n  %s\n  fetched %s%s\n", hit.Title, hit.URL, hit.Snippet, stamp(hit.LastFetched), fresh)
 					return err
+				})
+				if err == nil && hits == 0 {
+					fmt.Fprintln(cmd.ErrOrStderr(), "no page matches")
 				}
-				fresh := ""
-				if hit.Freshness != nil {
-					fresh = fmt.Sprintf(", %.0f %% likely to be up to date", 100**hit.Freshness)
+				var looked, most int64
+				if n, _ := fmt.Sscanf(answer.Header.Get(dashboard.PartialHeader), "looked=%d, most=%d", &looked, &most); n == 2 {
+					fmt.Fprintf(cmd.ErrOrStderr(), "partial results: %s of at most %s pages with these words were looked at: add a word that few pages have, or --site\n", units.Count(looked), units.Count(most))
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n  %s\n  %s\n  fetched %s%s\n", hit.Title, hit.URL, hit.Snippet, stamp(hit.LastFetched), fresh)
 				return err
 			})
-			if err == nil && hits == 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), "no page matches")
-			}
-			return err
 		})
 	}
 	return cmd

@@ -31,11 +31,13 @@ import (
 // look sends a question to the API of the crawl that runs in a data directory. If none runs, it uses the same API
 // over the directory itself.
 func look(ctx context.Context, data, crawl, path string, query url.Values, read func(io.Reader) error) error {
-	return lookOften(ctx, data, crawl, func(ask asking) error { return ask(path, query, read) })
+	return lookOften(ctx, data, crawl, func(ask asking) error {
+		return ask(path, query, func(answer *http.Response) error { return read(answer.Body) })
+	})
 }
 
 // asking asks the API of a directory, and has read read an answer of 200.
-type asking func(path string, query url.Values, read func(io.Reader) error) error
+type asking func(path string, query url.Values, read func(*http.Response) error) error
 
 // lookOften is look for several questions to one API.
 func lookOften(ctx context.Context, data, crawl string, run func(asking) error) error {
@@ -46,7 +48,7 @@ func lookOften(ctx context.Context, data, crawl string, run func(asking) error) 
 		return err
 	}
 	defer func() { _ = way.close() }()
-	return run(func(path string, query url.Values, read func(io.Reader) error) error {
+	return run(func(path string, query url.Values, read func(*http.Response) error) error {
 		if query == nil {
 			query = url.Values{}
 		}
@@ -133,7 +135,7 @@ func inProcessAPI(o dashboard.Options, end func() error) *api {
 }
 
 // ask sends a request and calls read with the answer. It returns the error if the answer is one.
-func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
+func (a *api) ask(request *http.Request, read func(*http.Response) error) error {
 	client := http.Client{Transport: a}
 	response, err := client.Do(request)
 	if err != nil {
@@ -141,7 +143,7 @@ func (a *api) ask(request *http.Request, read func(io.Reader) error) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusOK {
-		return read(response.Body)
+		return read(response)
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
 	if err != nil {
@@ -373,7 +375,7 @@ func allSkipped(ask asking) (all skippedWhole, err error) {
 	all = skippedWhole{Links: map[string]int64{}, Pages: []dashboard.SkippedPages{}}
 	for after, more := "", true; more; more = after != "" {
 		var part dashboard.Skipped
-		err := ask("/api/v1/skipped", url.Values{"after": {after}}, func(body io.Reader) error { return json.NewDecoder(body).Decode(&part) })
+		err := ask("/api/v1/skipped", url.Values{"after": {after}}, func(answer *http.Response) error { return json.NewDecoder(answer.Body).Decode(&part) })
 		if err != nil {
 			return all, err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -70,6 +72,35 @@ func TestClicksOfADaemon(t *testing.T) {
 	if !strings.Contains(out+said, `{"queries":1,"pages":1,`) {
 		t.Errorf("weights of the log: %s%s", out, said)
 	}
+}
+
+// partly is a corpus that is too large to look at all of it.
+type partly struct{ dashboard.Corpus }
+
+// Search implements dashboard.Corpus.
+func (partly) Search(context.Context, dashboard.Search) (dashboard.Found, error) {
+	return dashboard.Found{Partial: true, Looked: 20_000, Most: 812_000}, nil
+}
+
+// TestPartialSearch holds that the search command says that its results are partial, and what to do, also if there is
+// none.
+func TestPartialSearch(t *testing.T) {
+	data := t.TempDir()
+	listener, err := listenSocket(filepath.Join(data, socketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: dashboard.Handler(dashboard.Options{Corpus: partly{}})}
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.Serve(listener) }) // ends with Close
+	out, said := freshet(t, 0, "search", "--data", data, "--json", `"on the"`)
+	if want := "partial results: 20,000 of at most 812,000 pages with these words were looked at: add a word that few pages have, or --site\n"; out != "" || !strings.HasSuffix(said, want) {
+		t.Errorf("it prints %q and says %q, want %q", out, said, want)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	running.Wait()
 }
 
 // users search a crawled web and click, by a known model.

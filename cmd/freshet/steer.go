@@ -205,7 +205,7 @@ func tell(ctx context.Context, d *directory, verb string, order any, read func(b
 	if err == nil {
 		request.Header.Set("Content-Type", "application/json")
 		_, alone := way.RoundTripper.(*inProcess)
-		err = way.ask(request, func(body io.Reader) error { return read(body, !alone) })
+		err = way.ask(request, func(answer *http.Response) error { return read(answer.Body, !alone) })
 	}
 	return errors.Join(err, way.close())
 }
