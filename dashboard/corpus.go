@@ -127,7 +127,7 @@ func (s *server) textOf(c Corpus) http.HandlerFunc {
 		query := r.URL.Query()
 		version, at, err := versionAsked(query)
 		if err != nil {
-			refuse(w, http.StatusBadRequest, err)
+			Refuse(w, http.StatusBadRequest, err)
 			return
 		}
 		if _, err := s.shown(query.Get("url")); err != nil {
@@ -150,7 +150,7 @@ func duplicatesOf(c Corpus) http.HandlerFunc {
 func (s *server) searchAPI(w http.ResponseWriter, r *http.Request) {
 	q, err := parseSearch(r.URL.Query())
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
 	found, err := s.searched(r.Context(), q, r.FormValue("noted") != "false" && fromHere(r) == nil)

@@ -244,7 +244,7 @@ func unserved(w http.ResponseWriter, r *http.Request, method string) {
 		return
 	}
 	w.Header().Set("Allow", method)
-	refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("%s: want %s, not %.20q", r.URL.Path, method, r.Method))
+	Refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("%s: want %s, not %.20q", r.URL.Path, method, r.Method))
 }
 
 // endpoints are the endpoints that read.
@@ -304,7 +304,7 @@ type server struct {
 
 // fail answers with an error as JSON.
 func fail(w http.ResponseWriter, err error) {
-	refuse(w, codeOf(err), err)
+	Refuse(w, codeOf(err), err)
 }
 
 // codeOf returns the status code of an error.
@@ -322,8 +322,8 @@ func codeOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// refuse answers with a code and an error as JSON.
-func refuse(w http.ResponseWriter, code int, err error) {
+// Refuse answers a request to the API with a code and an error, as JSON.
+func Refuse(w http.ResponseWriter, code int, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(map[string]string{"error": err.Error()})
@@ -346,7 +346,7 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) {
 func (s *server) pages(w http.ResponseWriter, r *http.Request) {
 	filter, err := parseFilter(r.URL.Query())
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
 	sendLines(w, s.reader.Pages(filter))
@@ -386,7 +386,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) {
 func (s *server) content(w http.ResponseWriter, r *http.Request) {
 	version, at, err := versionAsked(r.URL.Query())
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
 	if _, err := s.shown(r.FormValue("url")); err != nil {

@@ -43,7 +43,7 @@ func (e endpoint) checked(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
 	e.serve(w, r)

@@ -108,7 +108,7 @@ func wantsPage(r *http.Request) bool {
 func askToken(w http.ResponseWriter, r *http.Request, code int, next, fault string) {
 	from, err := originOf(r)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
 	var page bytes.Buffer
@@ -161,7 +161,7 @@ func (g *guard) signIn(w http.ResponseWriter, r *http.Request) {
 // signOut deletes the cookie.
 func (g *guard) signOut(w http.ResponseWriter, r *http.Request) {
 	if err := fromHere(r); err != nil {
-		refuse(w, http.StatusForbidden, err)
+		Refuse(w, http.StatusForbidden, err)
 		return
 	}
 	setCookie(w, r, "", -1)

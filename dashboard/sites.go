@@ -150,7 +150,7 @@ func siteParameters() []parameter {
 func (s *server) listSites(w http.ResponseWriter, r *http.Request) {
 	q, err := parseSites(r.URL.Query())
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
 	sites, err := s.reader.Sites(r.Context(), q)

@@ -104,7 +104,7 @@ func order[O any](do func(O) (Report, error)) http.HandlerFunc {
 			err = errors.New("more than one value")
 		}
 		if err != nil {
-			refuse(w, http.StatusBadRequest, fmt.Errorf("want one JSON object: %w", err))
+			Refuse(w, http.StatusBadRequest, fmt.Errorf("want one JSON object: %w", err))
 			return
 		}
 		report, err := do(o)

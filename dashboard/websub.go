@@ -70,10 +70,10 @@ func (c callback) verify(w http.ResponseWriter, r *http.Request) {
 	case mode == "denied":
 		return
 	case mode != "subscribe" && mode != "unsubscribe":
-		refuse(w, http.StatusBadRequest, fmt.Errorf("hub.mode %q: want subscribe, unsubscribe or denied", mode))
+		Refuse(w, http.StatusBadRequest, fmt.Errorf("hub.mode %q: want subscribe, unsubscribe or denied", mode))
 		return
 	case challenge == "" || len(challenge) > maxChallenge:
-		refuse(w, http.StatusBadRequest, fmt.Errorf("hub.challenge of %d bytes: want 1 to %d", len(challenge), maxChallenge))
+		Refuse(w, http.StatusBadRequest, fmt.Errorf("hub.challenge of %d bytes: want 1 to %d", len(challenge), maxChallenge))
 		return
 	}
 	feed, err := c.isFeed(w, r, topic)
@@ -81,7 +81,7 @@ func (c callback) verify(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		fail(w, err)
 	case topic != q.Get("hub.topic") || feed != (mode == "subscribe"):
-		refuse(w, http.StatusNotFound, fmt.Errorf("%s of %q is not wanted", mode, q.Get("hub.topic")))
+		Refuse(w, http.StatusNotFound, fmt.Errorf("%s of %q is not wanted", mode, q.Get("hub.topic")))
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -95,16 +95,16 @@ func (c callback) notice(w http.ResponseWriter, r *http.Request) {
 	method, signature, _ := strings.Cut(r.Header.Get("X-Hub-Signature"), "=")
 	sum := digestOf(method)
 	if sum == nil {
-		refuse(w, http.StatusForbidden, fmt.Errorf("signed by %q: want X-Hub-Signature of sha1, sha256, sha384 or sha512", method))
+		Refuse(w, http.StatusForbidden, fmt.Errorf("signed by %q: want X-Hub-Signature of sha1, sha256, sha384 or sha512", method))
 		return
 	}
 	mac := hmac.New(sum, c.secret)
 	if _, err := io.Copy(mac, http.MaxBytesReader(w, r.Body, maxNotice)); err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, err)
+		Refuse(w, http.StatusRequestEntityTooLarge, err)
 		return
 	}
 	if given, err := hex.DecodeString(signature); err != nil || !hmac.Equal(given, mac.Sum(nil)) {
-		refuse(w, http.StatusForbidden, errors.New("the signature is not that of the secret"))
+		Refuse(w, http.StatusForbidden, errors.New("the signature is not that of the secret"))
 		return
 	}
 	topic := r.URL.Query().Get("topic")
@@ -113,7 +113,7 @@ func (c callback) notice(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		fail(w, err)
 	case !feed:
-		refuse(w, http.StatusGone, fmt.Errorf("no feed %q", topic)) // tells the hub to end the subscription
+		Refuse(w, http.StatusGone, fmt.Errorf("no feed %q", topic)) // tells the hub to end the subscription
 	default:
 		if _, err := c.steerer.Ping(PingOrder{URLs: []string{topic}}); err != nil {
 			fail(w, err)

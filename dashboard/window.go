@@ -152,7 +152,7 @@ func (s *server) fault(w http.ResponseWriter, r *http.Request, err error) {
 func (s *server) showPage(w http.ResponseWriter, r *http.Request, code int, name string, f frame) {
 	from, err := originOf(r)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+		Refuse(w, http.StatusBadRequest, err)
 		return
 	}
 	var main, page bytes.Buffer

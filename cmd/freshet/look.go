@@ -167,7 +167,7 @@ func onlyCrawl(name, state string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, fmt.Sprintf("crawl %q is %s: look at %q and steer it when that has ended", name, state, asked), http.StatusConflict)
+		dashboard.Refuse(w, http.StatusConflict, fmt.Errorf("crawl %q is %s: look at %q and steer it when that has ended", name, state, asked))
 	})
 }
 

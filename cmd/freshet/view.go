@@ -144,7 +144,7 @@ func lookOnly(way http.RoundTripper) http.Handler {
 	}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			http.Error(w, "this window cannot steer the crawl: use the commands of freshet", http.StatusMethodNotAllowed)
+			dashboard.Refuse(w, http.StatusMethodNotAllowed, errors.New("this window cannot steer the crawl: use the commands of freshet"))
 			return
 		}
 		proxy.ServeHTTP(w, r)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -48,8 +49,10 @@ func TestView(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response.Body.Close(); response.StatusCode != http.StatusMethodNotAllowed && response.StatusCode != http.StatusNotFound {
-			t.Errorf("an order is answered %s", response.Status)
+		var fault struct{ Error string }
+		err = json.NewDecoder(response.Body).Decode(&fault)
+		if response.Body.Close(); response.StatusCode != http.StatusMethodNotAllowed && response.StatusCode != http.StatusNotFound || err != nil || fault.Error == "" {
+			t.Errorf("an order is answered %s, %v, %q", response.Status, err, fault.Error)
 		}
 		request, err := http.NewRequest(http.MethodGet, "http://"+address+"/api/v1/pages", nil)
 		if err != nil {
