@@ -60,42 +60,42 @@ func (q *Queue) Pop() (ID, float64) {
 	return id, key
 }
 
+// children is the number of entries below each one in the heap. Those of one entry lie side by side in memory: with
+// many pages, a heap of twos would wait for memory twice as often.
+const children = 4
+
 // settle puts a page at place i or, if it belongs elsewhere, there.
 func (q *Queue) settle(i int, key float64, id ID) {
+	keys, ids, place := q.keys, q.ids[:len(q.keys)], q.place
 	for i > 0 {
-		up := (i - 1) / 2
-		if !q.before(key, id, up) {
+		up := (i - 1) / children
+		if !before(key, id, keys[up], ids[up]) {
 			break
 		}
-		q.put(i, q.keys[up], q.ids[up])
+		keys[i], ids[i] = keys[up], ids[up]
+		place[ids[i]] = int32(i)
 		i = up
 	}
-	for down := 2*i + 1; down < len(q.ids); down = 2*i + 1 {
-		if next := down + 1; next < len(q.ids) && q.less(next, down) {
-			down = next
+	for first := children*i + 1; first < len(keys); first = children*i + 1 {
+		down := first
+		for next := first + 1; next < min(first+children, len(keys)); next++ {
+			if before(keys[next], ids[next], keys[down], ids[down]) {
+				down = next
+			}
 		}
-		if q.before(key, id, down) {
+		if before(key, id, keys[down], ids[down]) {
 			break
 		}
-		q.put(i, q.keys[down], q.ids[down])
+		keys[i], ids[i] = keys[down], ids[down]
+		place[ids[i]] = int32(i)
 		i = down
 	}
-	q.put(i, key, id)
+	keys[i], ids[i], place[id] = key, id, int32(i)
 }
 
-// before reports whether a page belongs before the one at place i.
-func (q *Queue) before(key float64, id ID, i int) bool {
-	return key < q.keys[i] || key == q.keys[i] && id < q.ids[i]
-}
-
-// less reports whether the page at place i belongs before the one at place j.
-func (q *Queue) less(i, j int) bool {
-	return q.keys[i] < q.keys[j] || q.keys[i] == q.keys[j] && q.ids[i] < q.ids[j]
-}
-
-func (q *Queue) put(i int, key float64, id ID) {
-	q.keys[i], q.ids[i] = key, id
-	q.place[id] = int32(i)
+// before reports whether a page belongs before another.
+func before(key float64, id ID, other float64, another ID) bool {
+	return key < other || key == other && id < another
 }
 
 // trim gives back the memory of pages that the queue once had, if those were most.
