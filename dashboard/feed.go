@@ -83,7 +83,12 @@ func (s *server) readers(ctx context.Context) (all Subscribers, err error) {
 	slices.SortStableFunc(all.Subscribers, func(x, y Subscriber) int {
 		return cmp.Or(cmp.Compare(y.LagS, x.LagS), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Name, y.Name))
 	})
-	all.Subscribers = all.Subscribers[:min(len(all.Subscribers), SubscribersListed)]
+	// JSON has an empty list as [], never as null.
+	all.Subscribers = append([]Subscriber{}, all.Subscribers[:min(len(all.Subscribers), SubscribersListed)]...)
+	for i := range all.Subscribers {
+		one := &all.Subscribers[i]
+		one.Wants = append([]string{}, one.Wants...)
+	}
 	return all, err
 }
 

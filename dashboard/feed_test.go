@@ -60,3 +60,14 @@ func TestFeedPane(t *testing.T) {
 		t.Error(body)
 	}
 }
+
+// TestSubscribersAreLists holds that JSON has a list where a reader wants everything, or where there is no reader.
+func TestSubscribersAreLists(t *testing.T) {
+	for want, all := range map[string]Subscribers{`"wants":[]`: manyReaders(), `"subscribers":[]`: {}} {
+		h := Handler(Options{Reader: twice{}, Subscribers: func(context.Context) (Subscribers, error) { return all, nil }})
+		_, body := get(t, h, "/api/v1/subscribers")
+		if !strings.Contains(body, want) || strings.Contains(body, `"wants":null`) {
+			t.Errorf("no %s, or a null, in\n%.500s", want, body)
+		}
+	}
+}
