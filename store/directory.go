@@ -100,6 +100,15 @@ func openDirectory(fsys vfs.FS, path string, partitions int, make bool) (_ *dire
 	return d, nil
 }
 
+// unmake takes back a directory that openDirectory made, if it has no database yet. Otherwise the database would seem
+// to be lost.
+func (d *directory) unmake() error {
+	if !d.fresh || d.has(format.DatabaseDir) {
+		return nil
+	}
+	return d.fs.Remove(d.join(format.InfoFile))
+}
+
 func (d *directory) has(name string) bool {
 	_, err := d.fs.Stat(d.join(name))
 	return err == nil

@@ -185,7 +185,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.release())
+			err = errors.Join(err, s.dir.unmake(), s.release())
 		}
 	}()
 	below, err := s.openSegments()

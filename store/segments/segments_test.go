@@ -340,7 +340,8 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestOther holds that one address belongs to one directory. The first use of an address needs the object store.
+// TestOther holds that one address belongs to one directory. The first use of an address needs the object store. A
+// first start that is refused leaves no data directory.
 func TestOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &setting{disk: vfs.NewMem()}
@@ -351,6 +352,11 @@ func TestOther(t *testing.T) {
 		w.down.Store(true)
 		if _, err := store.Open("third", w.options(true)); !errors.Is(err, errDown) {
 			t.Errorf("a first use while the store is down: %v", err)
+		}
+		for _, refused := range []string{"other", "third"} {
+			if store.Exists(w.disk, refused) {
+				t.Errorf("%s is left as a data directory, without a database", refused)
+			}
 		}
 		closeStore(t, open(t, "data", w.options(true)))
 	})
