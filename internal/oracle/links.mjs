@@ -96,6 +96,12 @@ export function srcset(value) {
   }
 }
 
+// sheet returns the references of a style sheet: those of url() and @import, outside of comments.
+export function sheet(text) {
+  const found = text.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, ' ').matchAll(/(?:@import\s+|url\(\s*)(["'])(.+?)\1|url\(\s*([^"'()\s]+)/gi);
+  return Array.from(found, (match) => match[2] ?? match[3]);
+}
+
 // decode turns a page into text: by its byte order mark, by the charset that its beginning declares,
 // else as UTF-8.
 export function decode(bytes) {

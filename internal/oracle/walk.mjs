@@ -17,7 +17,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { posix, join, sep } from 'node:path';
 import { parseArgs } from 'node:util';
-import { links, decode } from './links.mjs';
+import { links, sheet, decode } from './links.mjs';
 
 const { values: flag } = parseArgs({
   options: {
@@ -63,6 +63,7 @@ function unescape(path) {
 }
 
 const isHTML = (path) => /\.html?$/i.test(path);
+const isSheet = (path) => /\.css$/i.test(path);
 
 // resolve returns the URL without its fragment if it is one of this origin, else null.
 function resolve(reference, base) {
@@ -91,8 +92,11 @@ for (const href of seen) { // a Set yields what is added while it is walked, in 
   }
   const bytes = readFileSync(file);
   pages.push(`${href}\t${createHash('sha256').update(bytes).digest('hex')}`);
-  if (!isHTML(path)) continue;
-  for (const next of links(decode(bytes), href, resolve)) seen.add(next);
+  if (isHTML(path)) {
+    for (const next of links(decode(bytes), href, resolve)) seen.add(next);
+  } else if (isSheet(path)) {
+    for (const next of sheet(decode(bytes)).map((reference) => resolve(reference, href)).filter(Boolean)) seen.add(next);
+  }
 }
 
 // URLs are ASCII, so that the order of JavaScript's strings is that of bytes.
