@@ -57,7 +57,7 @@ func main() {
 	flag.IntVar(&s.pages, "pages", 12, "pages of each host")
 	flag.IntVar(&s.words, "words", 1200, "of a page, with -measure")
 	flag.IntVar(&s.copies, "copies", 0, "of each partition; 0: every node has all")
-	measures := flag.Bool("measure", false, "no faults: measure the cost of a page in one process alone, and with one, two and three nodes")
+	measures := flag.Bool("measure", false, "no faults: measure the cost of a page in one process alone, in three that share nothing, and with one, two and three nodes")
 	grows := flag.Bool("grow", false, "no faults: grow the cluster from one node to three and five, and shrink it to two")
 	flag.DurationVar(&s.delay, "delay", 500*time.Millisecond, "delay of the crawl")
 	flag.IntVar(&s.budget, "budget", 900, "requests of the crawl a minute")

@@ -17,99 +17,125 @@ import (
 	"freshet/internal/machines"
 )
 
-// A cost is the cost of a crawl of the whole web. A process alone has no servers.
+// A cost is the cost of a crawl of the whole web. Only nodes that share the crawl have servers.
 type cost struct {
-	nodes        int // 0: one process alone
+	nodes        int
+	shared       bool // the nodes share the crawl; else each crawls a part of the hosts on its own
 	pages        int
 	node, server time.Duration // processor time, in total
-	took         time.Duration
-	messages     int64 // that servers received and sent, also among one another
+	crawling     time.Duration // of node: from the first request until the last page was followed
+	messages     int64         // that servers received and sent, also among one another
 	bytes        int64
 	log          int64 // bytes that one server keeps
 }
 
-// measure crawls a web with one process alone, and with one, two and three nodes, and prints the costs.
+// measure crawls a web with one process alone, with three that share nothing, and with one, two and three nodes, and
+// prints the costs.
 func measure(s settings) error {
 	if err := machines.MakeBridge(); err != nil {
 		return err
 	}
-	var all []cost
-	for _, nodes := range []int{0, 1, 2, 3} {
-		t := newTrial(s)
-		t.set.dir = filepath.Join(s.dir, fmt.Sprint(nodes))
-		c, err := t.measured(nodes)
+	all := []cost{{nodes: 1}, {nodes: 3}, {nodes: 1, shared: true}, {nodes: 2, shared: true}, {nodes: 3, shared: true}}
+	for i := range all {
+		t, c := newTrial(s), &all[i]
+		t.set.dir = filepath.Join(s.dir, fmt.Sprint(i))
+		err := t.measured(c)
 		t.end(err)
 		if err != nil {
 			return err
 		}
-		all = append(all, c)
-		fmt.Printf("%-18s %6d pages  nodes %6.2f ms a page  servers %5.2f ms  %5.0f pages/s of two cores  %4.1f messages and %6.0f bytes a page  %5.0f bytes in each log\n",
-			c.name(), c.pages, c.ms(c.node), c.ms(c.server), 2000/c.ms(c.node+c.server), float64(c.messages)/float64(c.pages),
+		fmt.Printf("%-30s %6d pages  processes %5.2f ms a page, %5.2f while they crawl  servers %5.2f ms  %5.0f pages/s of two cores  %4.1f messages and %6.0f bytes a page  %5.0f bytes in each log\n",
+			c.name(), c.pages, c.ms(c.node), c.ms(c.crawling), c.ms(c.server), 2000/c.ms(c.node+c.server), float64(c.messages)/float64(c.pages),
 			float64(c.bytes)/float64(c.pages), float64(c.log)/float64(c.pages))
 	}
-	one, three := all[1].ms(all[1].node), all[3].ms(all[3].node)
-	fmt.Printf("a follower takes %.2f ms a page; three nodes take %.2f times what one process takes alone\n", (three-one)/2, three/all[0].ms(all[0].node))
+	fmt.Printf("a follower takes %.2f ms a page\n", (all[4].ms(all[4].node)-all[2].ms(all[2].node))/2)
+	for _, c := range all[:2] {
+		fmt.Printf("%s, beside %s: %.2f times; while they crawl %.2f times\n",
+			all[4].name(), c.name(), float64(all[4].node)/float64(c.node), float64(all[4].crawling)/float64(c.crawling))
+	}
 	return nil
 }
 
 func (c cost) name() string {
-	if c.nodes == 0 {
+	switch {
+	case c.shared:
+		return fmt.Sprintf("nodes of a cluster: %d", c.nodes)
+	case c.nodes == 1:
 		return "one process alone"
 	}
-	return fmt.Sprintf("%d nodes, %d servers", c.nodes, machines.Brokers)
+	return fmt.Sprintf("%d processes that share nothing", c.nodes)
 }
 
 // ms returns milliseconds a page.
 func (c cost) ms(d time.Duration) float64 { return d.Seconds() * 1000 / float64(c.pages) }
 
 // measured crawls the web once. It ends the nodes when all pages are fetched and all nodes have followed.
-func (t *trial) measured(nodes int) (c cost, err error) {
+func (t *trial) measured(c *cost) error {
 	if err := os.MkdirAll(t.set.dir, 0o755); err != nil {
-		return c, err
+		return err
 	}
 	t.web = newWeb(t.rng, t.set.partitions, t.set.hosts, t.set.pages)
 	t.web.words, t.web.latency = t.set.words, time.Millisecond
 	t.web.freeze()
+	c.pages = len(t.web.names) * t.web.perHost
 	if err := errors.Join(t.configure(), t.web.serve()); err != nil {
-		return c, err
+		return err
 	}
 	defer t.web.close()
-	if err := t.quicken(nodes > 0); err != nil {
-		return c, err
+	if err := t.quicken(c.shared); err != nil {
+		return err
 	}
 	for i := range machines.Brokers {
-		if nodes == 0 {
+		if !c.shared {
 			break
 		}
 		m := t.broker(i)
 		if err := errors.Join(t.mount(m.Name, brokerDisk), m.Start()); err != nil {
-			return c, err
+			return err
 		}
 		t.brokers = append(t.brokers, m)
 	}
-	for i := range max(1, nodes) {
+	for i := range c.nodes {
 		n, err := t.newNode(nodeAddress + 1 + i)
+		if err == nil && !c.shared {
+			err = t.part(n, i, c.nodes)
+		}
 		if err != nil {
-			return c, err
+			return err
 		}
 		n.upgrade(t.programs[0])
 		n.up()
 		t.nodes = append(t.nodes, n)
 	}
-	if err := t.await("all pages are fetched", t.allFetched); err != nil {
-		return c, err
+	if err := t.await("the crawl begins", func() string {
+		if len(t.web.exchanges()) > 0 {
+			return ""
+		}
+		return "no request"
+	}); err != nil {
+		return err
 	}
-	all := t.web.exchanges()
-	c = cost{nodes: nodes, pages: len(t.web.names) * t.web.perHost, took: all[len(all)-1].End.Sub(all[0].Start)}
-	sleep(10 * time.Second) // until the other nodes have followed
+	before, err := t.spent()
+	if err == nil {
+		err = t.await("all pages are fetched", t.allFetched)
+	}
+	if err != nil {
+		return err
+	}
+	sleep(2 * time.Second) // until the other nodes have followed
+	after, err := t.spent()
+	if err != nil {
+		return err
+	}
+	c.crawling = after - before
 	for _, m := range t.brokers {
-		if err := t.ask(m, &c); err != nil {
-			return c, err
+		if err := t.ask(m, c); err != nil {
+			return err
 		}
 	}
 	for _, n := range t.nodes {
 		if err := n.down(syscall.SIGTERM); err != nil {
-			return c, err
+			return err
 		}
 		c.node += n.Processor()
 	}
@@ -117,7 +143,32 @@ func (t *trial) measured(nodes int) (c cost, err error) {
 		m.Kill()
 		c.server += m.Processor()
 	}
-	return c, nil
+	return nil
+}
+
+// part gives a process that shares nothing its part of the hosts.
+func (t *trial) part(n *node, i, of int) error {
+	var seeds []byte
+	for k, host := range t.web.names {
+		if k%of == i {
+			seeds = fmt.Appendf(seeds, "http://%s/\n", host)
+		}
+	}
+	file := filepath.Join(t.set.dir, n.Name+".seeds")
+	n.args = append(n.args, "--seeds", file, "--scope", "site")
+	return os.WriteFile(file, seeds, 0o600)
+}
+
+// spent returns the processor time of all nodes so far.
+func (t *trial) spent() (all time.Duration, err error) {
+	for _, n := range t.nodes {
+		one, err := n.Spent()
+		if err != nil {
+			return 0, err
+		}
+		all += one
+	}
+	return all, nil
 }
 
 // quicken configures the crawl to run once, as fast as it can.

@@ -138,6 +138,20 @@ func (m *Machine) Processor() time.Duration {
 	return m.cmd.ProcessState.UserTime() + m.cmd.ProcessState.SystemTime()
 }
 
+// Spent returns the time that the running process itself has spent on processors so far, in steps of 10 ms.
+func (m *Machine) Spent() (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // from the third one on
+	var user, system int64
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		return 0, fmt.Errorf("/proc/%d/stat: %w", m.cmd.Process.Pid, err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond, nil
+}
+
 // Signal sends the process a signal, unless it has ended.
 func (m *Machine) Signal(s syscall.Signal) {
 	if m.Runs() {
