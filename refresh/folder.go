@@ -21,13 +21,13 @@ type folder struct {
 	parent int32 // -1 for a root
 	site   int32
 	pages  int32   // ever added in it or below it
+	weight float64 // of the present pages
 	own    int32   // ever added in it and not below it, and the page of its name
 	kin    []ID    // those of them that are present, while they were few, see forest.join
-	weight float64 // of the present pages
 	looked float64 // last visit to one of them
 	told   float64 // last visit to one of them that told the others of a change
 	group  *group  // nil while it has too few pages
-	inner  ID      // its innermost group when the forest had asOf groups
+	inner  *group  // its innermost group when the forest had asOf groups
 	asOf   int32
 }
 
@@ -168,7 +168,7 @@ func (f *forest) at(site, path string, parent int32) int32 {
 // make makes a folder without pages. A root is a group from the start.
 func (f *forest) make(parent, site int32) int32 {
 	at := int32(len(f.folders))
-	f.folders = put(f.folders, folder{parent: parent, site: site})
+	f.folders = append(f.folders, folder{parent: parent, site: site})
 	if parent < 0 {
 		f.found(at)
 	}
@@ -242,9 +242,9 @@ func (f *forest) group(at int32) *group {
 		for f.folders[at].group == nil {
 			at = f.folders[at].parent
 		}
-		here.inner, here.asOf = f.folders[at].group.id, int32(len(f.groups))
+		here.inner, here.asOf = f.folders[at].group, int32(len(f.groups))
 	}
-	return f.groups[here.inner]
+	return here.inner
 }
 
 // weigh adds weight to a folder and to those above it.

@@ -115,7 +115,7 @@ func (l *learner) add(id ID, p Page) {
 	*s = state{seen: fresh, weight: float32(p.Weight), folder: folder, index: int32(len(home.pages)), marks: there}
 	l.beliefs[id] = change.Packed{}
 	l.known++
-	home.pages = put(home.pages, id)
+	home.pages = append(home.pages, id)
 	l.forest.settle(folder, id, p)
 	l.forest.weigh(folder, float64(s.weight))
 	if site := ID(l.forest.folders[folder].site); !l.due.Has(site) {
@@ -209,11 +209,7 @@ func (l *learner) visited(id ID, v Visit) {
 			seen := own + claimed + l.landed(g, from, to)
 			l.judgeReach(g, from, to, own+claimed+shared, changed)
 			l.see(g, from, to, seen, changed)
-			visit := span{float32(from), float32(to), sawNone, s.folder}
-			if changed {
-				visit.own = float32(own + claimed)
-			}
-			home.visits = put(home.visits, visit)
+			home.visits = append(home.visits, span{float32(from), float32(to), float32(own + claimed), s.folder, changed})
 		}
 	}
 	evidence.Visit(lived, shared+claimed, changed)
@@ -504,7 +500,7 @@ func (l *learner) fit(s *site, groups []*group, now float64, p *pieces) {
 	visits, changed := s.visits, l.changed[:0]
 	l.cover(groups, visits, n, p)
 	for _, v := range visits {
-		if v.changed() {
+		if v.changed {
 			changed = append(changed, v)
 		}
 	}
@@ -540,7 +536,7 @@ func (l *learner) cover(groups []*group, visits []span, n int, p *pieces) {
 		p.did(1)
 		g := l.forest.among(v.folder, len(groups))
 		g.first = min(g.first, max(int(v.from), n-longestSpan))
-		g.changed = g.changed || v.changed()
+		g.changed = g.changed || v.changed
 	}
 	for _, g := range slices.Backward(groups) { // those below before those above
 		if up := g.parent; l.options.Nested && up != nil {
@@ -563,7 +559,7 @@ func (l *learner) expose(visits []span, exposed []tally, p *pieces) {
 func (l *learner) explain(visits []span, count []tally, p *pieces) {
 	for _, v := range visits {
 		p.did(1)
-		if !v.changed() {
+		if !v.changed {
 			continue
 		}
 		g := l.forest.among(v.folder, len(count))

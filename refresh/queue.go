@@ -117,10 +117,3 @@ func Grown[T any](s []T, id ID) []T {
 	}
 	return s[:n]
 }
-
-// put appends one value, with the spare memory of Grown.
-func put[T any](s []T, one T) []T {
-	s = Grown(s, ID(len(s)))
-	s[len(s)-1] = one
-	return s
-}

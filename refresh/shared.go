@@ -232,15 +232,10 @@ func (r *reach) normalise() {
 // A span is the time that one visit observed.
 type span struct {
 	from, to float32 // days
-	own      float32 // changes of the page's own that were expected in it; sawNone if the visit saw no change
+	own      float32 // changes of the page's own that were expected in it
 	folder   int32
+	changed  bool
 }
-
-// sawNone is the span.own of a visit that saw no change: nobody asks then what was expected.
-const sawNone = -1
-
-// changed reports whether the visit saw a change.
-func (s span) changed() bool { return s.own != sawNone }
 
 // A tally sums weights over spans of days. It keeps differences, so each span takes constant time.
 type tally struct {
