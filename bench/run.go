@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,7 @@ type result struct {
 	seconds   float64 // wall
 	crawling  float64 // seconds until the last page was asked for
 	processor float64 // seconds, user and system
+	web       float64 // seconds of processor time of the crawled web
 	peak      float64 // MiB
 	stored    float64 // MiB
 	exit      string
@@ -72,6 +74,11 @@ type result struct {
 func (r result) pages() float64      { return float64(r.once + r.more) }
 func (r result) pace() float64       { return r.pages() / r.seconds }
 func (r result) processing() float64 { return 1000 * r.processor / r.pages() }
+
+// busy returns the share of all processors' time that the crawler and the web used.
+func (r result) busy() float64 {
+	return (r.processor + r.web) / r.seconds / float64(runtime.NumCPU())
+}
 
 // run measures all contenders, round by round, so that other load on the machine affects all, and prints the table.
 func (c *course) run() error {
@@ -126,7 +133,7 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	syscall.Sync() // so that no contender pays for the writes of the one before
 	c.web.take()
 	r := result{name: with.name}
-	began := time.Now()
+	began, served := time.Now(), spent()
 	said, err := r.time(filepath.Join(dir, "used"), args)
 	if err != nil {
 		return r, err
@@ -134,6 +141,7 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 	if r.tally = c.web.take(); r.pages() == 0 {
 		return r, fmt.Errorf("no page fetched: exit %s: %s", r.exit, said)
 	}
+	r.web = (spent() - served).Seconds()
 	r.crawling = r.last.Sub(began).Seconds()
 	err = filepath.WalkDir(out, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -146,6 +154,13 @@ func (c *course) measure(with contender, dir, seeds string) (result, error) {
 		return err
 	})
 	return r, err
+}
+
+// spent returns the processor time of this process, which serves the web.
+func spent() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // fails only for a wrong argument
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // time runs a command under time(1), which writes what it used to a file, and returns the command's standard error.
@@ -177,8 +192,8 @@ func (r *result) time(used string, args []string) (said string, err error) {
 // other columns are from the round with the median pace.
 func (c *course) print(contenders [][]result) {
 	fmt.Printf("%d pages, %d hosts, %d of %d links to other hosts; requests to an idle server by wrk: %s/s\n\n", len(c.web.body), len(c.web.hosts), c.web.foreign, pageLinks, c.ceiling())
-	fmt.Println("| crawler | rounds | pages/s: least | median | greatest | Freshet's pace | pages/s until the last request | CPU s per 1,000 pages | beside Freshet | peak memory, MiB | stored, MiB | pages once | more often | not | other requests | connections | exit |")
-	fmt.Println("| --- |" + strings.Repeat(" ---: |", 16))
+	fmt.Println("| crawler | rounds | pages/s: least | median | greatest | Freshet's pace | pages/s until the last request | CPU s per 1,000 pages | beside Freshet | processors busy | peak memory, MiB | stored, MiB | pages once | more often | not | other requests | connections | exit |")
+	fmt.Println("| --- |" + strings.Repeat(" ---: |", 17))
 	var first result
 	for i, rounds := range contenders {
 		slices.SortFunc(rounds, func(a, b result) int { return cmp.Compare(a.pace(), b.pace()) })
@@ -186,9 +201,9 @@ func (c *course) print(contenders [][]result) {
 		if i == 0 {
 			first = r
 		}
-		fmt.Printf("| %s | %d | %.0f | %.0f | %.0f | %.2f × | %.0f | %.2f | %.2f × | %.0f | %.0f | %d | %d | %d | %d | %d | %s |\n",
+		fmt.Printf("| %s | %d | %.0f | %.0f | %.0f | %.2f × | %.0f | %.2f | %.2f × | %.0f %% | %.0f | %.0f | %d | %d | %d | %d | %d | %s |\n",
 			r.name, len(rounds), rounds[0].pace(), r.pace(), rounds[len(rounds)-1].pace(), first.pace()/r.pace(), r.pages()/r.crawling,
-			r.processing(), r.processing()/first.processing(), r.peak, r.stored, r.once, r.more, len(c.web.body)-r.once-r.more, r.other, r.opened, r.exit)
+			r.processing(), r.processing()/first.processing(), 100*r.busy(), r.peak, r.stored, r.once, r.more, len(c.web.body)-r.once-r.more, r.other, r.opened, r.exit)
 	}
 }
 
