@@ -48,8 +48,8 @@ func (n *Node) commit() {
 // every partition in it, however small it is. A shard gathers the next group until it is told that the last one is
 // durable. So it is told at most once in groupPace of machine time, unless it has enough for a group before.
 const (
-	groupPace = 250 * time.Millisecond
-	enough    = 256 // records of a group
+	groupPace = 100 * time.Millisecond
+	enough    = 128 // records of a group
 )
 
 // gather waits until groupPace has passed since the shards were last told of durable groups. It does not wait after

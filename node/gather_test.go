@@ -36,14 +36,14 @@ func TestGather(t *testing.T) {
 		wait   time.Duration
 	}{
 		{name: "a page after a quiet time", ago: time.Second, groups: groups(1, 0)},
-		{name: "a page soon after another", ago: 3 * time.Millisecond, groups: groups(1, 0), wait: 247 * time.Millisecond},
+		{name: "a page soon after another", ago: 3 * time.Millisecond, groups: groups(1, 0), wait: 97 * time.Millisecond},
 		{name: "a process alone", alone: true, ago: 3 * time.Millisecond, groups: groups(1, 0)},
 		{name: "changes without a page", ago: 3 * time.Millisecond, groups: groups(0, 1)},
-		{name: "changes beside a page", ago: 3 * time.Millisecond, groups: groups(1, 1), wait: 247 * time.Millisecond},
+		{name: "changes beside a page", ago: 3 * time.Millisecond, groups: groups(1, 1), wait: 97 * time.Millisecond},
 		{name: "the only visit", ago: 3 * time.Millisecond, groups: groups(1, 0), only: true},
-		{name: "many pages", ago: 3 * time.Millisecond, groups: groups(256, 0)},
+		{name: "many pages", ago: 3 * time.Millisecond, groups: groups(128, 0)},
 		{name: "an order", ago: 3 * time.Millisecond, groups: groups(1, 0), order: 50 * time.Millisecond, wait: 50 * time.Millisecond},
-		{name: "a request for another shard", ago: 3 * time.Millisecond, groups: groups(1, 0), order: 50 * time.Millisecond, asks: true, wait: 247 * time.Millisecond},
+		{name: "a request for another shard", ago: 3 * time.Millisecond, groups: groups(1, 0), order: 50 * time.Millisecond, asks: true, wait: 97 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
