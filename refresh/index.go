@@ -230,34 +230,20 @@ func (x *Index) value(id ID, at, claimed float64) float64 {
 
 // mean returns the mean over the rates of a page of a group of what a visit saves, in seconds. inverse has the inverse
 // of each hazard. The page has lived so long since the last visit, with that many shared changes expected. O(Rates).
-//
-// It is most of the work of a pick. Once e^-x has no effect on 1, the savings need no exponential.
 func (x *Index) mean(g *group, evidence *change.Packed, inverse *[change.Rates]float64, lived, shared float64) float64 {
 	q, s := math.Exp(-change.GridRate(0)*lived), math.Exp(-shared)
 	sum, mass := 0.0, 0.0
 	own := change.GridRate(0) * lived
-	k := 0
-	for ; k < change.Rates && q*s > negligible; k++ {
-		post := float64(g.prior[k]) * float64(evidence.Likelihood(k))
+	for k, prior := range g.prior {
+		post := float64(prior) * float64(evidence.Likelihood(k))
 		fresh, young := saved(own+shared, q*s)
 		sum += post * inverse[k] * (fresh + x.guard*inverse[k]*young)
 		mass += post
 		q *= q
 		own *= 2
 	}
-	for ; k < change.Rates; k++ {
-		if post := float64(g.prior[k]) * float64(evidence.Likelihood(k)); post != 0 {
-			all := own + shared
-			sum += post * inverse[k] * (1 + x.guard*inverse[k]*(all*all/2-1))
-			mass += post
-		}
-		own *= 2
-	}
 	return sum / mass
 }
-
-// negligible is an e^-x that saved would not see: (1+x)e^-x is below half of the last digit of 1.
-const negligible = 1e-19
 
 // saved returns the savings of a visit in staleness, 1 - (1+x)e, and in age, x²/2 + x e - (1-e), with e = e^-x, in
 // units of the hazard. For small x they are near x²/2 and x³/3.

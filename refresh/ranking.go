@@ -48,10 +48,8 @@ func (r *Ranking) Place(id ID, now float64) {
 
 // part puts a page with value v among the hot or the cold.
 func (r *Ranking) part(id ID, now, v float64) {
-	if int(id) >= len(r.cold.place) {
-		r.cold.place = Grown(r.cold.place, id)
-		r.hot.place = r.cold.place
-	}
+	r.cold.place = Grown(r.cold.place, id)
+	r.hot.place = r.cold.place
 	if v >= r.bar {
 		r.cold.Drop(id)
 		r.hot.Set(id, -v)
