@@ -62,7 +62,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		asked, err := g.check(r)
 		switch {
 		case err != nil:
-			g.Refuse(w, r, err)
+			g.refuse(w, r, err)
 		case g.Token != "" && path == signInPath: // it is done
 			w.Header().Set("Location", "/")
 			w.WriteHeader(http.StatusSeeOther)
@@ -89,7 +89,7 @@ var (
 )
 
 // refuse answers with the reason why a request does not pass. It asks a person without a token for one.
-func (g *guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code := http.StatusForbidden
 	switch {
 	case errors.Is(err, errToken), errors.Is(err, errWrong):
