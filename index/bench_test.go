@@ -9,13 +9,14 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"freshet/clock"
 	"freshet/weburl"
@@ -217,18 +218,14 @@ func (x *Index) timed(ctx context.Context, q Query) error {
 }
 
 // resident returns the memory of this process in bytes, without pages of files.
-func resident(b *testing.B) (bytes int64) {
-	status, err := os.ReadFile("/proc/self/status")
+func resident(b *testing.B) uint64 {
+	self, err := procfs.Self()
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(status)) {
-		if kib := int64(0); strings.HasPrefix(line, "RssAnon:") {
-			if _, err := fmt.Sscanf(line, "RssAnon: %d kB", &kib); err != nil {
-				b.Error(err)
-			}
-			bytes = kib << 10
-		}
+	status, err := self.NewStatus()
+	if err != nil {
+		b.Error(err)
 	}
-	return bytes
+	return status.RssAnon
 }

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // BenchmarkSoak crawls an endless web without delays, in a process of its own, for the time in FRESHET_SOAK (default a
@@ -77,16 +78,11 @@ type soakSample struct {
 // sampleOf reads the process's figures from /proc and the data directory. Its resident size is 0 if it has ended.
 func sampleOf(b *testing.B, pid int, dir string, r crawlReport) soakSample {
 	s := soakSample{pages: r.Status.Pages, goroutines: float64(r.Goroutines), heap: float64(r.HeapBytes) / (1 << 20)}
-	proc := fmt.Sprintf("/proc/%d", pid)
-	status, _ := os.ReadFile(proc + "/status")
-	for line := range strings.Lines(string(status)) {
-		var kib float64
-		if n, _ := fmt.Sscanf(line, "VmRSS: %f kB", &kib); n == 1 {
-			s.resident = kib / 1024
-		}
+	if proc, err := procfs.NewProc(pid); err == nil {
+		status, _ := proc.NewStatus()
+		handles, _ := proc.FileDescriptorsLen()
+		s.resident, s.handles = float64(status.VmRSS)/(1<<20), float64(handles)
 	}
-	handles, _ := os.ReadDir(proc + "/fd")
-	s.handles = float64(len(handles))
 	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if info, fault := os.Lstat(path); err == nil && fault == nil && !entry.IsDir() { // files come and go
 			s.disk += float64(info.Size()) / (1 << 20)

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"freshet/clock"
 	"freshet/text"
 )
@@ -310,18 +312,14 @@ func heap() uint64 {
 }
 
 // peak returns the most memory that this process had, in bytes.
-func peak(b *testing.B) (bytes int64) {
-	status, err := os.ReadFile("/proc/self/status")
+func peak(b *testing.B) uint64 {
+	self, err := procfs.Self()
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(status)) {
-		if kib := int64(0); strings.HasPrefix(line, "VmHWM:") {
-			if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kib); err != nil {
-				b.Error(err)
-			}
-			bytes = kib << 10
-		}
+	status, err := self.NewStatus()
+	if err != nil {
+		b.Error(err)
 	}
-	return bytes
+	return status.VmHWM
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // Machine is a process of this program with a network of its own, on a bridge with the others.
@@ -140,16 +142,12 @@ func (m *Machine) Processor() time.Duration {
 
 // Spent returns the time that the running process itself has spent on processors so far, in steps of 10 ms.
 func (m *Machine) Spent() (time.Duration, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.cmd.Process.Pid))
+	proc, err := procfs.NewProc(m.cmd.Process.Pid)
 	if err != nil {
 		return 0, err
 	}
-	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // from the third one on
-	var user, system int64
-	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
-		return 0, fmt.Errorf("/proc/%d/stat: %w", m.cmd.Process.Pid, err)
-	}
-	return time.Duration(user+system) * 10 * time.Millisecond, nil
+	stat, err := proc.Stat()
+	return time.Duration(stat.CPUTime() * float64(time.Second)), err
 }
 
 // Signal sends the process a signal, unless it has ended.
