@@ -15,6 +15,17 @@ func (s *server) fleet(*http.Request) (any, error) {
 	}
 	past, f := s.trend.past(), n.Fleet
 	perSecond := func(v float64) string { return known(v, amount(v)+" pages/s") }
+	facts := []Row{
+		{"Rule", f.Rule},
+		{"Fetches under way", units.Count(int64(f.Active))},
+		{"Fetches allowed", units.Count(int64(f.Allowed))},
+		{"Fetched pages, not yet processed", fmt.Sprintf("%d of %d places", f.Queue, f.Places)},
+		{"Fetches waiting for a place", units.Count(int64(f.Waiting))},
+		{"Processing is idle", percent(f.Starved)},
+	}
+	for _, one := range f.Consumers {
+		facts = append(facts, Row{"Records not yet read by " + one.Name, units.Count(one.Queue)})
+	}
 	return struct {
 		Running bool
 		Verdict verdict
@@ -22,14 +33,7 @@ func (s *server) fleet(*http.Request) (any, error) {
 		Theory  []Row
 		Charts  []chart
 		Curve   chart
-	}{n.running(), bottleneck(n), []Row{
-		{"Rule", f.Rule},
-		{"Fetches under way", units.Count(int64(f.Active))},
-		{"Fetches allowed", units.Count(int64(f.Allowed))},
-		{"Fetched pages, not yet processed", fmt.Sprintf("%d of %d places", f.Queue, f.Places)},
-		{"Fetches waiting for a place", units.Count(int64(f.Waiting))},
-		{"Processing is idle", percent(f.Starved)},
-	}, []Row{
+	}{n.running(), bottleneck(n), facts, []Row{
 		{"A busy fetcher brings (λ)", perSecond(f.Arrival)},
 		{"Processing can take (μ)", perSecond(f.Service)},
 		{"Variation of processing times", known(f.Variation, amount(f.Variation))},

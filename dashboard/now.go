@@ -134,6 +134,10 @@ type fleetNow struct {
 		Departure []int `json:"departure"`
 		Arrival   []int `json:"arrival"`
 	} `json:"switching_curve"`
+	Consumers []struct {
+		Name  string `json:"name"`
+		Queue int64  `json:"queue_records"`
+	} `json:"consumers"`
 }
 
 // readNow reads the status of a Reader.

@@ -149,8 +149,14 @@ func TestLag(t *testing.T) {
 			t.Errorf("of %q: %+v, %v, want %d", site, lag, err, want)
 		}
 	}
+	if records, err := reader.Behind(); err != nil || records < 12 {
+		t.Errorf("%d records are not read, %v, want those of 12 changes at least", records, err)
+	}
 	if _, err := reader.Next(100); err != nil {
 		t.Fatal(err)
+	}
+	if records, err := reader.Behind(); err != nil || records != 0 {
+		t.Errorf("%d records are not read after the last one, %v", records, err)
 	}
 	if lag, err := feed.LagOf(w.Store(), reader.Cursor(), ""); err != nil || lag != (feed.Lag{}) {
 		t.Errorf("behind all: %+v, %v", lag, err)

@@ -86,6 +86,19 @@ func (r *Reader) Cursor() Cursor { return slices.Clone(r.at) }
 // Place returns the reader's place, from which another reader goes on as this one would.
 func (r *Reader) Place() Place { return Place{r.Cursor(), slices.Clone(r.floor)} }
 
+// Behind returns the number of records that the reader has not read. It is a bound of the entries left,
+// because a record that changes no page has none.
+func (r *Reader) Behind() (records uint64, err error) {
+	for _, p := range r.parts {
+		total, err := r.store.Counters(p)
+		if err != nil {
+			return 0, err
+		}
+		records += total.Records - min(r.at[p], total.Records)
+	}
+	return records, nil
+}
+
 // Next returns up to about n further entries, or none if there are none yet. The error is ErrBehind if the log forgot
 // ends of pages before they were read.
 func (r *Reader) Next(n int) (entries []Entry, err error) {

@@ -41,6 +41,9 @@ const defaultGamma = 100
 // that is not always empty. Until enough is measured, any number is allowed while no fetcher waits for a place. So a
 // crawl that is limited by politeness or bandwidth is never held back.
 //
+// The controller also sees the queues of consumers, such as a full-text index, and decides when they rest (see
+// Consumer).
+//
 // A Controller is pure: times are arguments, in seconds from any origin, and must not fall. The zero value is not
 // usable; see NewController. It is not safe for concurrent use.
 type Controller struct {
@@ -65,6 +68,8 @@ type Controller struct {
 	changes int64
 	arrival float64 // λ, 0 if not known
 	service float64 // μ, 0 if not known
+
+	consumers map[string]consumer // by name
 }
 
 // NewController returns the controller of a crawl that begins at now. It returns an error if Most or Workers is not
@@ -84,7 +89,10 @@ func NewController(c Control, now float64) (*Controller, error) {
 	if c.Rule > 0 {
 		allowed = min(allowed, int(c.Rule))
 	}
-	return &Controller{Control: c, allowed: allowed, margin: 1, at: now, moved: math.Inf(-1), loaded: now, left: math.NaN()}, nil
+	return &Controller{
+		Control: c, allowed: allowed, margin: 1, at: now, moved: math.Inf(-1), loaded: now, left: math.NaN(),
+		consumers: map[string]consumer{},
+	}, nil
 }
 
 // Open reports whether one more fetch may begin.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -459,5 +460,47 @@ func TestPlan(t *testing.T) {
 	}
 	if _, err := small.Plan(0); err == nil {
 		t.Error("planned for no fetchers")
+	}
+}
+
+// TestConsumer holds when a consumer rests. It has worked for two seconds, and its queue is not empty.
+func TestConsumer(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		starves float64 // from then on; the workers are busy before
+		rests   []float64
+	}{
+		{"workers starve", 0, []float64{2}},
+		{"workers starve later", 5, []float64{2, 2, 2, 2, 2}},
+		{"workers are busy", 1000, []float64{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			control, err := NewController(Control{Most: 8, Queue: 2, Workers: 1}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			control.Started(0)
+			control.Fetched(0)
+			control.Worked("index", 2, 700, 0)
+			var rests []float64
+			for now, busy := 0.0, true; ; {
+				if busy && now >= c.starves {
+					control.Processed(c.starves)
+					busy = false
+				}
+				rest := control.Rest("index", now)
+				if rest == 0 {
+					break
+				}
+				rests = append(rests, rest)
+				now += rest
+			}
+			if !slices.Equal(rests, c.rests) {
+				t.Errorf("it rests for %v, want %v", rests, c.rests)
+			}
+			if all := control.Read(100).Consumers; !slices.Equal(all, []Consumer{{"index", 700}}) {
+				t.Errorf("the consumers are %v", all)
+			}
+		})
 	}
 }

@@ -24,7 +24,7 @@
 // from the policy that holds the best fixed number, so some 4 to 8 rounds are enough.
 //
 // Live: a running crawl reports its fetches and processed pages to a Controller, which measures λ and μ, asks for a new
-// Plan when they have drifted, and decides how many fetchers may be active.
+// Plan when they have drifted, and decides how many fetchers may be active, and when consumers such as an index rest.
 //
 // The paper's text has misprints in the transitions and in some rows of its tables; the comments say where this package
 // departs from it, and lab/liunain lists every printed value beside the right one.

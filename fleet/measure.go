@@ -79,6 +79,8 @@ type Reading struct {
 	// work; pages brought; and changes of the number allowed.
 	Time, Starved, Waited, Busy, Fetched float64
 	Changes                              int64
+
+	Consumers []Consumer // by name
 }
 
 // Read returns the present readings.
@@ -92,7 +94,7 @@ func (c *Controller) Read(now float64) Reading {
 		Allowed: c.Allowed(), Active: c.active, Queue: min(c.inside, c.Queue), Waiting: c.waiting(),
 		ArrivalRate: m.ArrivalRate, ServiceRate: m.ServiceRate, Variation: recent.variation(), Gamma: m.Gamma,
 		Time: total.time, Starved: total.starved, Waited: total.waiting, Busy: total.busy, Fetched: total.fetched,
-		Changes: c.changes,
+		Changes: c.changes, Consumers: c.sorted(),
 	}
 	if recent.time > 0 {
 		r.Starvation, r.Loss = recent.starved/recent.time, m.ArrivalRate*recent.waiting/recent.time

@@ -44,7 +44,7 @@ func TestCrash(t *testing.T) {
 	var log bytes.Buffer
 	o := Options{
 		Dir: filepath.Join(t.TempDir(), "index"), Store: w.Store(), Bell: &w.Bell, Clock: clock.Real(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Spare: func(context.Context, time.Duration) { panic("elsewhere") },
+		Rest: func(context.Context, time.Duration, uint64) { panic("elsewhere") },
 	}
 	x, err := Open(o)
 	if err != nil {

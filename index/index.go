@@ -56,8 +56,9 @@ type Options struct {
 	Clock  *clock.Clock
 	Logger *slog.Logger
 
-	// Spare is called after Run has worked for a time, and waits until the machine has time for more; nil: no wait.
-	Spare func(ctx context.Context, worked time.Duration)
+	// Rest is called after Run has worked for a time, with the number of records that it has not read. It returns when
+	// the machine has time for more. If nil, Run does not rest.
+	Rest func(ctx context.Context, worked time.Duration, queue uint64)
 }
 
 // ErrNone matches the error of a directory without an index.
@@ -293,8 +294,12 @@ func (x *Index) follow(ctx context.Context, texts reader, on bool) error {
 			if err := x.take(ctx, texts, entries, log.Place()); err != nil {
 				return err
 			}
-			if on && x.o.Spare != nil {
-				x.o.Spare(ctx, x.o.Clock.Now().Sub(began))
+			if on && x.o.Rest != nil {
+				queue, err := log.Behind()
+				if err != nil {
+					return err
+				}
+				x.o.Rest(ctx, x.o.Clock.Now().Sub(began), queue)
 			}
 			continue
 		}

@@ -84,18 +84,19 @@ func (g *fleetGate) read() (r fleet.Reading) {
 	return r
 }
 
-// mostSpared is the longest rest after background work, as a multiple of the time that the work took, if the crawl
-// needs all processors. The work then takes about 4 % of one processor.
-const mostSpared = 24
-
-// Spare waits after background work that took worked, so that the crawl keeps its pace. First it waits as long again.
-// If workers starved for half of that time, the processors do not limit the crawl, and Spare returns. Otherwise it
-// waits until they have starved for half of the time, up to mostSpared times worked.
-func (n *Node) Spare(ctx context.Context, worked time.Duration) {
-	began, starved := n.fleet.now(), n.fleet.read().Starved
-	for range mostSpared {
-		if n.opt.Clock.Sleep(ctx, worked) != nil || n.fleet.read().Starved-starved >= (n.fleet.now()-began)/2 {
-			return
+// Consumer returns what a consumer of that name calls after it has worked for a time, with the number of records that
+// it has not read. The call returns when the fleet's controller lets it go on, or if ctx ends.
+func (n *Node) Consumer(name string) func(ctx context.Context, worked time.Duration, queue uint64) {
+	return func(ctx context.Context, worked time.Duration, queue uint64) {
+		seconds := n.opt.Clock.Machine(worked).Seconds()
+		n.fleet.tell(func(c *fleet.Controller, now float64) { c.Worked(name, seconds, queue, now) })
+		for {
+			var rest float64
+			n.fleet.tell(func(c *fleet.Controller, now float64) { rest = c.Rest(name, now) })
+			pause := n.opt.Clock.Span(time.Duration(rest * float64(time.Second)))
+			if pause <= 0 || n.opt.Clock.Sleep(ctx, pause) != nil {
+				return
+			}
 		}
 	}
 }
@@ -145,6 +146,14 @@ type FleetStatus struct {
 	BusyS    float64 `json:"busy_s"`
 	Fetched  int64   `json:"fetched"`
 	Changes  int64   `json:"changes"` // of the number allowed
+
+	Consumers []ConsumerStatus `json:"consumers,omitempty"`
+}
+
+// ConsumerStatus is an index or a sink, and its queue.
+type ConsumerStatus struct {
+	Name  string `json:"name"`
+	Queue uint64 `json:"queue_records"` // not read when it last began to rest
 }
 
 // SwitchingCurve is the longest queue at which one more fetcher is switched on. Departure has it for 0, 1, 2… active
@@ -168,6 +177,9 @@ func (g *fleetGate) status() FleetStatus {
 	if r.Variation >= 0 { // not NaN
 		s.Variation = math.Sqrt(r.Variation)
 	}
+	for _, one := range r.Consumers {
+		s.Consumers = append(s.Consumers, ConsumerStatus(one))
+	}
 	if r.Switched != nil {
 		s.ModelCost = r.Switched.Cost
 		s.Curve = &SwitchingCurve{Departure: r.Switched.Departure, Arrival: r.Switched.Arrival}
@@ -181,6 +193,9 @@ func (s FleetStatus) String() string {
 	if s.Arrival > 0 && s.Service > 0 {
 		text += fmt.Sprintf("  λ %.3g μ %.3g/s  starved %.1f %% loss %.3g/s cost %.3g (model's for %d fixed: %.3g)",
 			s.Arrival, s.Service, 100*s.Starved, s.Loss, s.Cost, s.ModelFixed, s.ModelFixedCost)
+	}
+	for _, one := range s.Consumers {
+		text += fmt.Sprintf("  %s %d records behind", one.Name, one.Queue)
 	}
 	return text
 }

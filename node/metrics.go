@@ -51,6 +51,8 @@ var (
 		"Recent rates: what a busy fetch brings, what is processed without a pause, what waiting loses.", []string{"rate"}, nil)
 	metricFleetCost = prometheus.NewDesc("freshet_fleet_cost",
 		"Cost of the fleet in pages a second: recently, and by the model with the best fixed number and switched.", []string{"of"}, nil)
+	metricConsumerQueue = prometheus.NewDesc("freshet_fleet_consumer_queue_records",
+		"Records not read by the index or a sink.", []string{"consumer"}, nil)
 	metricStarved = prometheus.NewDesc("freshet_fleet_starved_seconds_total",
 		"Time in which a worker had nothing to process.", nil, nil)
 	metricWaited = prometheus.NewDesc("freshet_fleet_waited_seconds_total",
@@ -86,8 +88,8 @@ func (collector) Describe(out chan<- *prometheus.Desc) {
 		metricPages, metricNeeded, metricBytes, metricSame, metricChanged, metricSent, metricErrors, metricRefused, metricBackground,
 		metricFetching, metricProcessing, metricSites, metricQueued, metricShelved, metricKnown, metricDisk,
 		metricSweeps, metricPruned, metricFreed, metricWARC,
-		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricStarved, metricWaited,
-		metricChanges, metricVariation,
+		metricFleet, metricFleetQueue, metricFleetRate, metricFleetCost, metricConsumerQueue,
+		metricStarved, metricWaited, metricChanges, metricVariation,
 		metricFreshness, metricAge, metricKept, metricBudget, metricSpent, metricVisits, metricFindings,
 		metricEmbarrassment, metricLate,
 	} {
@@ -177,6 +179,9 @@ func (collector) collectFleet(out chan<- prometheus.Metric, s FleetStatus) {
 	}
 	counter := func(d *prometheus.Desc, v float64) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v)
+	}
+	for _, one := range s.Consumers {
+		gauge(metricConsumerQueue, float64(one.Queue), one.Name)
 	}
 	gauge(metricFleet, float64(s.Allowed), "allowed")
 	gauge(metricFleet, float64(s.Active), "active")

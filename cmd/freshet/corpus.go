@@ -154,7 +154,7 @@ func (p *publisher) index(engine *node.Node) error {
 	if !p.settings.index {
 		return nil
 	}
-	pages, err := index.Open(index.Options{Dir: indexDir(p.dir, p.crawl), Store: engine.Store(), Bell: &p.bell, Clock: p.clock, Logger: p.logger, Spare: engine.Spare})
+	pages, err := index.Open(index.Options{Dir: indexDir(p.dir, p.crawl), Store: engine.Store(), Bell: &p.bell, Clock: p.clock, Logger: p.logger, Rest: engine.Consumer("index")})
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (p *publisher) hand(engine *node.Node, uses []consent.Use) error {
 		p.targets = append(p.targets, to)
 		one, err := sink.New(sink.Options{
 			Name: bare.String(), Target: to, Store: engine.Store(), Bell: &p.bell, Clock: p.clock, Logger: p.logger,
-			FS: vfs.Default, Dir: folder, Uses: uses, Spare: engine.Spare,
+			FS: vfs.Default, Dir: folder, Uses: uses, Rest: engine.Consumer(bare.String()),
 		})
 		if err != nil {
 			return err

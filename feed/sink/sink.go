@@ -63,8 +63,9 @@ type Options struct {
 	Dir    string // of the mark and the refused documents; made if absent
 	Uses   []consent.Use
 
-	// Spare is called after Run has read texts for a time, and waits until the machine has time for more; nil: no wait.
-	Spare func(ctx context.Context, worked time.Duration)
+	// Rest is called after Run has read texts for a time, with the number of records that it has not read. It returns
+	// when the machine has time for more. If nil, Run does not rest.
+	Rest func(ctx context.Context, worked time.Duration, queue uint64)
 }
 
 // A Sink delivers documents to a target. A new one begins with all stored pages. It holds one batch in memory: at
@@ -186,8 +187,12 @@ func (s *Sink) step(ctx context.Context, on bool) (more bool, err error) {
 		if err := feed.WriteKept(s.o.FS, s.mark(), s.log.Place().String()); err != nil {
 			return true, err
 		}
-		if on && s.o.Spare != nil {
-			s.o.Spare(ctx, read)
+		if on && s.o.Rest != nil {
+			queue, err := s.log.Behind()
+			if err != nil {
+				return true, err
+			}
+			s.o.Rest(ctx, read, queue)
 		}
 		return true, nil
 	}

@@ -192,9 +192,9 @@ func follow(t *testing.T, p place) {
 	t.Logf("the sink was killed %d times, its place was hurt %d times", round, hurts)
 }
 
-// TestSpare holds that a sink rests after each batch while the crawl runs, and does not rest after the crawl has
+// TestRest holds that a sink rests after each batch while the crawl runs, and does not rest after the crawl has
 // ended.
-func TestSpare(t *testing.T) {
+func TestRest(t *testing.T) {
 	w := crawled.New(t, 1, 3)
 	target, err := sink.NewFolder(t.TempDir(), clock.Real())
 	if err != nil {
@@ -204,9 +204,9 @@ func TestSpare(t *testing.T) {
 	o := options(w, vfs.NewMem(), target)
 	ctx, cancel := context.WithCancel(t.Context())
 	rests := 0
-	o.Spare = func(_ context.Context, worked time.Duration) {
-		if rests++; worked <= 0 {
-			t.Errorf("it has read for %v", worked)
+	o.Rest = func(_ context.Context, worked time.Duration, queue uint64) {
+		if rests++; worked <= 0 || queue != 0 {
+			t.Errorf("it has read for %v, and %d records wait", worked, queue)
 		}
 		cancel()
 	}

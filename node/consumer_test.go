@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,9 +9,9 @@ import (
 	"freshet/clock"
 )
 
-// TestSpare holds how long work beside the crawl rests after a second: as long again while workers starve, until they
-// have starved for half of the time, and 24 times as long while they don't.
-func TestSpare(t *testing.T) {
+// TestConsumer holds how long a consumer rests after a second: as long again while workers starve, until they have
+// starved for half of the time, and 24 times as long while they don't.
+func TestConsumer(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		starves time.Duration // after which workers starve; below 0: never
@@ -31,9 +32,12 @@ func TestSpare(t *testing.T) {
 					time.AfterFunc(c.starves, n.fleet.processed)
 				}
 				began := time.Now()
-				n.Spare(t.Context(), time.Second)
+				n.Consumer("index")(t.Context(), time.Second, 7)
 				if rests := time.Since(began); rests != c.rests {
 					t.Errorf("a rest of %v, want %v", rests, c.rests)
+				}
+				if seen := n.fleet.status().Consumers; !slices.Equal(seen, []ConsumerStatus{{"index", 7}}) {
+					t.Errorf("the consumers are %v", seen)
 				}
 			})
 		})
