@@ -463,6 +463,27 @@ func TestUnheardOwes(t *testing.T) {
 	}
 }
 
+// TestUnheardBeforeSteer makes a host slower after a request that it did not hear. The longer wait counts from that
+// request, so until its end no stop is clean.
+func TestUnheardBeforeSteer(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	delay := time.Second
+	f, _ := New(Options{Delay: delay, Manners: func(weburl.Site) *Manners { return &Manners{Delay: &delay} }}, &MemoryQueues{})
+	const site = "http://a.example"
+	f.RobotsDone(site, now.AddDate(1, 0, 0), 0, now)
+	f.Discovered(site, []Entry{{Key: Key{1, 1}, Fingerprint: 1}}, now)
+	page, _, ok := f.Next(now)
+	if !ok {
+		t.Fatal("nothing to ask for")
+	}
+	f.Done(page, Answer{Unheard: true}, now)
+	delay = time.Minute
+	f.Steer(site, now)
+	if f.MayStopClean(now.Add(59*time.Second)) || !f.MayStopClean(now.Add(time.Minute)) {
+		t.Error("a stop is not clean from the end of the wait on")
+	}
+}
+
 // TestClaimOfNeighbour has two hosts at one address. The second may be asked after the first has given the address up
 // with Unbind, and not before.
 func TestClaimOfNeighbour(t *testing.T) {

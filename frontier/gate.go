@@ -33,7 +33,7 @@ func (f *Frontier) Gate(host string) (g Gate, ok bool) {
 // close shuts the host's gate after an answer. If the request was Unheard, an earlier wait stays in force, because
 // nothing is known about the host.
 func (h *host) close(o *Options, a Answer, end instant) {
-	if a.Unheard {
+	if h.untold = a.Unheard; a.Unheard {
 		h.interval = max(h.interval, h.delay, h.crawlDelay)
 		h.end, h.next = end, max(h.next, end.after(h.interval))
 		return

@@ -25,6 +25,7 @@ type host struct {
 	open   *site   // whose connection the last request left open, for a while after end
 	run    int32   // requests made on the present connection
 
+	untold   bool    // no record will tell of end
 	reserved bool    // the last request was from Reserve
 	yields   instant // until then a request from Reserve goes before its own pages
 
@@ -124,6 +125,14 @@ func (f *Frontier) slow(h *host) {
 	}
 	if h.end > 0 {
 		h.next = max(h.next, h.end.after(max(h.delay, h.crawlDelay)))
+	}
+	f.doubt(h)
+}
+
+// doubt makes stops unclean until a host's wait is over, if no record will tell of it.
+func (f *Frontier) doubt(h *host) {
+	if h.untold {
+		f.unsure = max(f.unsure, h.next)
 	}
 }
 

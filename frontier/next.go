@@ -247,7 +247,7 @@ func (f *Frontier) Done(p Page, a Answer, now time.Time) Gate {
 	switch {
 	case a.Unheard:
 		f.putBack(s, p)
-		f.unsure = max(f.unsure, h.next) // no record will tell of it
+		f.doubt(h)
 	case p.Robots && !p.Reserved:
 		s.cover(t)
 	}
