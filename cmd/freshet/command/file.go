@@ -3,10 +3,12 @@ package command
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -37,11 +39,25 @@ func Beside(cmd *cobra.Command, file string) io.Writer {
 }
 
 // WriteFile lets write fill a file that appears under its name only when it is whole. An interrupt leaves nothing of
-// it.
+// it. The umask decides its mode. A link stays, and its target is written. A device or a pipe is written as it is.
 func WriteFile(file string, write func(io.Writer) error) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	typed := file
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
+	}
+	switch info, err := os.Stat(file); {
+	case err != nil: // there is none yet; a pipe behind a link has no path
+		if info, err := os.Stat(typed); err == nil && !info.Mode().IsRegular() {
+			return writeInto(typed, write)
+		}
+	case info.IsDir():
+		return &fs.PathError{Op: "write", Path: typed, Err: syscall.EISDIR}
+	case !info.Mode().IsRegular():
+		return writeInto(file, write)
+	}
+	temp, err := unfinishedFile(file)
 	if fault, ok := errors.AsType[*fs.PathError](err); ok {
-		fault.Path = file // no word of a name that nobody has typed
+		fault.Path = typed // no word of a name that nobody has typed
 	}
 	if err != nil {
 		return err
@@ -57,8 +73,32 @@ func WriteFile(file string, write func(io.Writer) error) (err error) {
 	if err := write(buffered); err != nil {
 		return err
 	}
-	if err := errors.Join(buffered.Flush(), temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
+	if err := errors.Join(buffered.Flush(), temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp.Name(), file)
+}
+
+// unfinishedFile creates a file beside another. os.CreateTemp does not ask the umask.
+func unfinishedFile(file string) (*os.File, error) {
+	for n := 1; ; n++ {
+		temp, err := os.OpenFile(fmt.Sprintf("%s.%d", file, n), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return temp, err
+		}
+	}
+}
+
+// writeInto lets write fill what is no regular file.
+func writeInto(file string, write func(io.Writer) error) error {
+	out, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(out, 1<<20)
+	if err := write(buffered); err != nil {
+		out.Close()
+		return err
+	}
+	return errors.Join(buffered.Flush(), out.Close())
 }
