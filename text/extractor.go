@@ -551,8 +551,9 @@ func titleOf(found, element string) string {
 // longestName bounds a title and a byline, in bytes.
 const longestName = 1 << 10
 
-// short cuts a title or a byline to its bound.
+// short returns what is visible of a title or a byline, up to its bound.
 func short(name string) string {
+	name = visible(name)
 	if len(name) > longestName {
 		name = strings.ToValidUTF8(name[:longestName], "")
 	}
@@ -562,7 +563,7 @@ func short(name string) string {
 // Plain returns the Document of a plain text. The content type may name the character set.
 func Plain(contentType string, document []byte) Document {
 	said := string(extract.UTF8(contentType, document, Limits{}.MaxBytes()))
-	said = strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD"))
+	said = strings.TrimSpace(visible(strings.ToValidUTF8(said, "\uFFFD")))
 	title, _, _ := strings.Cut(said, "\n")
 	const longest = 200 // bytes of a first line that counts as a title
 	if len(title) > longest {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -69,16 +70,18 @@ func parse(document []byte) (*html.Node, error) {
 	return tree, nil
 }
 
-// unseen are the signs that say where a line may break, and the mark of the order of bytes. Soft hyphens part words
-// that people search for.
-var unseen = strings.NewReplacer("\u00ad", "", "\u200b", "", "\ufeff", "")
-
-// visible returns a text without signs that are not seen.
+// visible returns a text without signs that are not seen. Some say where a line may break, and soft hyphens part words
+// that people search for. Control characters move the cursor of a terminal that shows the text.
 func visible(text string) string {
-	if strings.Contains(text, "\u00ad") || strings.Contains(text, "\u200b") || strings.Contains(text, "\ufeff") {
-		return unseen.Replace(text)
-	}
-	return text
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\u00ad' || r == '\u200b' || r == '\ufeff':
+			return -1 // soft hyphen, place to break, mark of the order of bytes
+		case unicode.IsControl(r) && !unicode.IsSpace(r):
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // rename gives formatting elements their other names, wherever a document may have a tag: only the parser can tell a

@@ -4,7 +4,7 @@ import "github.com/zeebo/xxh3"
 
 // MainVersion numbers the rules of MainDigest. It is stored beside a digest, and differs from every
 // extract.TextVersion.
-const MainVersion = 130
+const MainVersion = 131
 
 // MainDigest returns the XXH3-128 of the main text from the page's blocks alone. ok is false if there is none. It is
 // a change signal that ignores navigation, heads and feet.

@@ -134,8 +134,8 @@ func BenchmarkBrief(b *testing.B) {
 // TestMainVersion holds the digest to its version: values that are stored must not change.
 func TestMainVersion(t *testing.T) {
 	digest, ok := parse(t, manual(1)).MainDigest()
-	const want = "daea68acbe91368a0c71ff169cb53de7" // of version 130
-	if got := hex.EncodeToString(digest[:]); !ok || text.MainVersion != 130 || got != want {
+	const want = "daea68acbe91368a0c71ff169cb53de7" // of version 131
+	if got := hex.EncodeToString(digest[:]); !ok || text.MainVersion != 131 || got != want {
 		t.Errorf("version %d gives %s, %v: want %s", text.MainVersion, got, ok, want)
 	}
 	if _, ok := parse(t, "<nav>Home</nav>").MainDigest(); ok {
@@ -407,6 +407,28 @@ func TestCharsets(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+// TestControlCharacters holds that a page cannot steer the terminal of whoever reads its text.
+func TestControlCharacters(t *testing.T) {
+	const evil = "a\x1b]0;b\x07\u009b2Jc\x7f"
+	const want = "a]0;b2Jc"
+	p, err := text.Parse("text/html; charset=utf-8", []byte("<title>"+evil+"</title><meta name=author content='"+evil+"'><p>"+evil+"<p>a&#27;]0;b2Jc"), text.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := text.NewExtractor(text.Limits{})
+	defer e.Close()
+	html := e.Read(t.Context(), p, weburl.URL{}, nil, true)
+	plain := text.Plain("text/plain; charset=utf-8", []byte(evil+"\n\t"+evil)).Called(evil, evil)
+	if html.Title != want || html.Text != want+"\n"+want || plain.Title != want || plain.Byline != want || plain.Text != want+"\n\t"+want {
+		t.Errorf("%+v\n%+v", html, plain)
+	}
+	for _, said := range []string{html.Byline, html.Markdown, plain.Markdown} {
+		if strings.ContainsAny(said, "\x1b\x07\u009b\x7f") {
+			t.Errorf("%q", said)
 		}
 	}
 }

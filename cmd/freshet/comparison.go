@@ -99,7 +99,7 @@ func (c *corpus) main(ctx context.Context, home weburl.Partition, row store.Page
 			return err
 		})
 	}
-	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) || store.IsLost(err) {
+	if errors.Is(err, stored.ErrNoText) || store.IsLost(err) {
 		return "", nil
 	}
 	return said, err

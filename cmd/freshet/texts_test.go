@@ -304,3 +304,19 @@ func textLines(t *testing.T, name string) map[string]sink.Document {
 	}
 	return lines
 }
+
+// TestDamagedPDF holds that a page that claims to be a PDF has no text, which is no fault of the server.
+func TestDamagedPDF(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/pdf")
+		fmt.Fprint(w, "%PDF-1.7 and garbage")
+	}))
+	t.Cleanup(web.Close)
+	dir := filepath.Join(t.TempDir(), "data")
+	freshet(t, 0, "crawl", web.URL+"/a.pdf", "--data", dir, "--allow-private", "--delay", "0s", "--listen", "", "--quiet")
+	_, said := freshet(t, 1, "text", "--data", dir, web.URL+"/a.pdf")
+	want := "freshet: not found: no text: " + web.URL + "/a.pdf: unreadable: it is no PDF, or damaged (freshet cat writes its bytes)\n"
+	if said != want {
+		t.Errorf("%q: want %q", said, want)
+	}
+}

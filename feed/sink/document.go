@@ -101,7 +101,7 @@ func (r *Reader) document(ctx context.Context, e feed.Entry) (Document, *store.P
 		return ended(e), nil, err
 	}
 	said, err := r.texts.Document(ctx, row.URL, &version, r.markdown)
-	if errors.Is(err, stored.ErrNoText) || errors.Is(err, text.ErrUnreadable) {
+	if errors.Is(err, stored.ErrNoText) {
 		r.Textless++
 		return ended(e), nil, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/klippa-app/go-pdfium"
+	pdferrors "github.com/klippa-app/go-pdfium/errors"
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/webassembly"
@@ -93,7 +94,12 @@ func Read(ctx context.Context, body []byte, within time.Duration) (d Document, e
 		return d, fmt.Errorf("pdf: start PDFium: %w", err)
 	}
 	opened, err := worker.OpenDocument(&requests.OpenDocument{File: &body})
-	if err != nil {
+	switch {
+	case errors.Is(err, pdferrors.ErrPassword):
+		return d, fmt.Errorf("%w: it needs a password", ErrUnreadable)
+	case errors.Is(err, pdferrors.ErrFormat):
+		return d, fmt.Errorf("%w: it is no PDF, or damaged", ErrUnreadable)
+	case err != nil:
 		return d, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return read(worker, opened.Document)

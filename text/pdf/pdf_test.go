@@ -43,7 +43,8 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("%d bytes: %q, %v", len(body), d.Text, err)
 		}
 	}
-	if _, err := Read(t.Context(), []byte("no PDF"), time.Minute); !errors.Is(err, ErrUnreadable) {
+	_, err := Read(t.Context(), []byte("no PDF"), time.Minute)
+	if !errors.Is(err, ErrUnreadable) || err.Error() != "pdf: unreadable: it is no PDF, or damaged" {
 		t.Errorf("what is no PDF: %v", err)
 	}
 }

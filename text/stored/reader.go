@@ -32,7 +32,8 @@ const (
 	siteBudget  = 64 << 20 // bytes of the known sites
 )
 
-// ErrNoText matches the errors of versions without text: neither HTML, plain text nor PDF, or without a body.
+// ErrNoText matches the errors of versions without text: neither HTML, plain text nor PDF, unreadable, or without a
+// body.
 var ErrNoText = errors.New("stored: no text")
 
 // ErrNotNow matches the errors of versions whose captures cannot be read now, but may be later: an object store does
@@ -66,7 +67,7 @@ func NewReader(s *store.Store, limits text.Limits) *Reader {
 func (r *Reader) Close() { r.extractor.Close() }
 
 // Document returns the text of a version of the page at u, with markdown also as Markdown. Its errors are ErrNoText,
-// ErrNotNow, text.ErrUnreadable and those of ctx, the store and the content codings.
+// ErrNotNow and those of ctx, the store and the content codings.
 func (r *Reader) Document(ctx context.Context, u weburl.URL, v *store.Version, markdown bool) (text.Document, error) {
 	return r.read(ctx, u, v, func(ctx context.Context, p *text.Page, site *text.Site) text.Document {
 		return r.extractor.Read(ctx, p, u, site, markdown)
@@ -87,11 +88,11 @@ func (r *Reader) read(ctx context.Context, u weburl.URL, v *store.Version, how f
 		return text.Document{}, err
 	}
 	if said, ok, err := unmarked(ctx, v.ContentType, body); ok {
-		return said, err
+		return said, unread(u, err)
 	}
 	page, err := text.Parse(v.ContentType, body, r.limits)
 	if err != nil {
-		return text.Document{}, err
+		return text.Document{}, unread(u, err)
 	}
 	site, err := r.site(u.Site())
 	if err != nil {
@@ -109,17 +110,25 @@ func (r *Reader) Main(ctx context.Context, u weburl.URL, v *store.Version) (stri
 		return "", err
 	}
 	if said, ok, err := unmarked(ctx, v.ContentType, body); ok {
-		return said.Text, err
+		return said.Text, unread(u, err)
 	}
 	page, err := text.Parse(v.ContentType, body, r.limits)
 	if err != nil {
-		return "", err
+		return "", unread(u, err)
 	}
 	site, err := r.site(u.Site())
 	if err != nil {
 		return "", err
 	}
 	return page.Main(site), nil
+}
+
+// unread makes the error of a document that cannot be read one of a version without text.
+func unread(u weburl.URL, err error) error {
+	if errors.Is(err, text.ErrUnreadable) || errors.Is(err, pdf.ErrUnreadable) {
+		return fmt.Errorf("%w: %s: %w (freshet cat writes its bytes)", ErrNoText, u, err)
+	}
+	return err
 }
 
 // body returns the decoded body of a version, up to the limit.
@@ -242,9 +251,6 @@ func unmarked(ctx context.Context, contentType string, body []byte) (d text.Docu
 		return d, false, nil
 	}
 	read, err := pdf.Read(ctx, body, pdfTime)
-	if errors.Is(err, pdf.ErrUnreadable) {
-		err = fmt.Errorf("%w: %w", text.ErrUnreadable, err)
-	}
 	return text.Plain("text/plain; charset=utf-8", []byte(read.Text)).Called(read.Title, read.Author), true, err
 }
 
