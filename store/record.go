@@ -348,6 +348,10 @@ type Rank struct {
 // MaxListed bounds the list of a Relocated, Forgotten or Ranked record.
 const MaxListed = 4096
 
+// SeenConsumer is the consumer whose mark is the last record that the set of seen URLs has kept. The set's own mark may
+// be later, never earlier. If it is earlier, the set is rebuilt from the page table.
+const SeenConsumer = "seen"
+
 // Mark records that a consumer has read a partition's records up to and including Record. Records that every consumer
 // has passed are trimmed. A mark never goes back.
 type Mark struct {

@@ -93,14 +93,14 @@ func (b *batch) note(consumer string, marks []seen.Mark, noted []uint64) {
 	}
 }
 
-// noteNothingKept appends seenConsumer's first mark for partitions whose links are decided for the first time. Without
+// noteNothingKept appends the seen set's first mark for partitions whose links are decided for the first time. Without
 // it the store would delete records that the seen set still needs: it deletes those that all existing marks have
 // passed.
 func (b *batch) noteNothingKept(decided []seen.Mark) {
 	f := b.finder
 	for _, mark := range decided {
 		if f.linked[mark.Partition] == 0 && f.kept[mark.Partition] == 0 {
-			b.found.Records = append(b.found.Records, &store.Mark{Partition: mark.Partition, Consumer: seenConsumer})
+			b.found.Records = append(b.found.Records, &store.Mark{Partition: mark.Partition, Consumer: store.SeenConsumer})
 		}
 	}
 }

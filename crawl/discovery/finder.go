@@ -13,13 +13,9 @@ import (
 	"freshet/weburl"
 )
 
-// These consumers have marks that keep later records from being deleted. linksConsumer marks the last record with
-// decided links: the pages of these links have rows. seenConsumer marks the last record that the seen set has kept. The
-// set's own mark may be later, never earlier.
-const (
-	linksConsumer = "links"
-	seenConsumer  = "seen"
-)
+// linksConsumer marks the last record with decided links: the pages of these links have rows. Like store.SeenConsumer
+// it keeps later records from being deleted.
+const linksConsumer = "links"
 
 // maxRefusals is the number of counted sites and reasons at which Finder is Full.
 const maxRefusals = 10_000
@@ -157,7 +153,7 @@ func (f *Finder) Settle(verdicts []seen.Verdict, decided, kept []seen.Mark, now 
 		r := b.record(f.rows.Home(refusal.Site))
 		r.Refused = append(r.Refused, refusal)
 	}
-	b.note(seenConsumer, kept, f.kept)
+	b.note(store.SeenConsumer, kept, f.kept)
 	b.noteNothingKept(decided)
 	b.note(linksConsumer, decided, f.linked)
 	return b.found, nil
@@ -182,7 +178,7 @@ func (f *Finder) Resume(p weburl.Partition, marks []store.Mark) {
 		switch mark.Consumer {
 		case linksConsumer:
 			f.linked[p] = mark.Record
-		case seenConsumer:
+		case store.SeenConsumer:
 			f.kept[p] = mark.Record
 		}
 	}

@@ -28,13 +28,44 @@ const (
 func body(host, page int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!doctype html><title>Page %d</title><p>%s</p>", page, strings.Repeat(fmt.Sprintf("words of page %d of host %d. ", page, host), 30))
+	for _, to := range links(host, page) {
+		fmt.Fprintf(&b, `<a href="%s">link</a> `, to)
+	}
+	fmt.Fprintf(&b, `<a href="/missing/%d">none</a>`, page%3)
+	return b.String()
+}
+
+// links returns the pages to which a page links: its children, and the same page of the next host.
+func links(host, page int) (all []string) {
 	for _, child := range []int{2*page + 1, 2*page + 2} {
 		if child < pages {
-			fmt.Fprintf(&b, `<a href="/p/%d">%d</a> `, child, child)
+			all = append(all, fmt.Sprintf("http://h%d.test/p/%d", host, child))
 		}
 	}
-	fmt.Fprintf(&b, `<a href="http://h%d.test/p/%d">next</a> <a href="/missing/%d">none</a>`, (host+1)%hosts, page, page%3)
-	return b.String()
+	return append(all, fmt.Sprintf("http://h%d.test/p/%d", (host+1)%hosts, page))
+}
+
+// linked returns the pages that a crawl from the seeds finds if it reads no purged page.
+func linked() map[string]bool {
+	found := map[string]bool{}
+	var follow func(url string, host, page int)
+	follow = func(url string, host, page int) {
+		if found[url] || url == takenDown || strings.HasPrefix(url, string(taken)+"/") {
+			return
+		}
+		found[url] = true
+		for _, to := range links(host, page) {
+			var host, page int
+			if _, err := fmt.Sscanf(to, "http://h%d.test/p/%d", &host, &page); err != nil {
+				panic(err)
+			}
+			follow(to, host, page)
+		}
+	}
+	for host := range hosts {
+		follow(fmt.Sprintf("http://h%d.test/", host), host, 0)
+	}
+	return found
 }
 
 // truth returns the content at a URL.

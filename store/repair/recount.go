@@ -285,8 +285,15 @@ func (r *repair) records(total *store.Counters) error {
 	for _, m := range marks {
 		if at := min(max(m.Record, total.Trimmed), total.Records); at != m.Record && err == nil {
 			r.say(fmt.Sprintf("partition %d", r.p), "the mark of %s at %d is now at %d", m.Consumer, m.Record, at)
-			err = r.set(r.Keys.AppendText(nil, r.p, format.KeyMark, m.Consumer), at)
+			err = r.mark(m.Consumer, at)
 		}
 	}
+	if r.lost && err == nil {
+		err = r.mark(store.SeenConsumer, total.Records) // the set of seen URLs is behind, so it is rebuilt
+	}
 	return err
+}
+
+func (r *repair) mark(consumer string, at uint64) error {
+	return r.set(r.Keys.AppendText(nil, r.p, format.KeyMark, consumer), at)
 }

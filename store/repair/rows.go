@@ -31,8 +31,8 @@ import (
 //     sites and partitions become what the rows say.
 //
 // Where rows were lost without a trace (lost, or records that Open has missed), a page without out-links is fetched
-// again, the next crawl offers all stored links again, readers of the change log compare with the page table, and what
-// an operator has ordered is done again.
+// again, the next crawl rebuilds its set of seen URLs and offers all stored links again, readers of the change log
+// compare with the page table, and what an operator has ordered is done again.
 //
 // The set of seen URLs is rebuilt by the next crawl wherever it is missing. Nothing else may use the store meanwhile;
 // after Repair it has to be closed and opened again. Memory is by page of a partition.
