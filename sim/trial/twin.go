@@ -96,7 +96,7 @@ func (w *watch) hostKept(n *node, site weburl.Site, was, is map[string]time.Time
 		lost = lost || !e.appended && (e.URL.Site().Name() == site.Name() || e.Page.Site().Name() == site.Name())
 	}
 	before, after := left(was, p.was), left(is, p.is)
-	least, own := max(0, before-p.took), max(w.ownInterval(site, gate), paced)
+	least, own := max(0, before-p.took), max(w.ownInterval(n, site, gate), paced)
 	if lost && !p.clean || w.askedAnew(n, site) || w.t.now < w.eased { // lost and clean: it was lost in an earlier life
 		least = 0
 	}
@@ -135,9 +135,10 @@ func (w *watch) askedAnew(n *node, site weburl.Site) bool {
 	return false
 }
 
-// ownInterval returns the longest interval that a host may have.
-func (w *watch) ownInterval(site weburl.Site, gate store.Gate) time.Duration {
-	own := max(time.Duration(gate.IntervalNs), w.crawl.Delay, w.crawl.SiteDelay, w.host(site).interval)
+// ownInterval returns the longest interval that a host may have. While several reloads wait, the shard's settings may
+// be neither the old nor the last ones.
+func (w *watch) ownInterval(n *node, site weburl.Site, gate store.Gate) time.Duration {
+	own := max(time.Duration(gate.IntervalNs), n.shard.Settings().Delay, w.crawl.Delay, w.crawl.SiteDelay, w.host(site).interval)
 	if w.former != nil {
 		own = max(own, w.former.Delay)
 	}
