@@ -120,7 +120,11 @@ func (f *Changes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	reader, err := f.reader(r.Context(), since, site)
 	if err != nil {
-		Refuse(w, CodeOf(err), err)
+		code := CodeOf(err)
+		if errors.Is(err, ErrCursor) {
+			err = fmt.Errorf("since: %w: want the cursor of a change, start for all changes, or nothing for those from now on", err)
+		}
+		Refuse(w, code, err)
 		return
 	}
 	out := begin(w, f.Clock, strings.Contains(r.Header.Get("Accept"), "text/event-stream"))

@@ -473,7 +473,7 @@ func printHistory(out io.Writer, h dashboard.History) {
 	}
 	for _, v := range h.Versions {
 		fmt.Fprintf(out, "version  %s  v%d  %s  %d bytes  %s  %s %d+%d\n",
-			v.At.Format(time.RFC3339), v.Version, v.ContentType, v.SizeBytes, v.Digest, v.WARC, v.OffsetBytes, v.LengthBytes)
+			v.At.Format(time.RFC3339), v.Version, strings.Map(harmless, v.ContentType), v.SizeBytes, v.Digest, v.WARC, v.OffsetBytes, v.LengthBytes)
 	}
 }
 

@@ -320,3 +320,18 @@ func TestDamagedPDF(t *testing.T) {
 		t.Errorf("%q: want %q", said, want)
 	}
 }
+
+// TestHistoryIsHarmless holds that a server cannot steer the terminal of whoever reads a page's history.
+func TestHistoryIsHarmless(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; a=\x1b]0;b\x07")
+		fmt.Fprint(w, "<p>words")
+	}))
+	t.Cleanup(web.Close)
+	dir := filepath.Join(t.TempDir(), "data")
+	freshet(t, 0, "crawl", web.URL+"/", "--data", dir, "--allow-private", "--delay", "0s", "--listen", "", "--quiet")
+	said, _ := freshet(t, 0, "history", "--data", dir, web.URL+"/")
+	if strings.ContainsAny(said, "\x1b\x07") || !strings.Contains(said, "text/html; a=\uFFFD]0;b\uFFFD") {
+		t.Errorf("%q", said)
+	}
+}
