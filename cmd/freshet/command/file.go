@@ -41,23 +41,20 @@ func Beside(cmd *cobra.Command, file string) io.Writer {
 // WriteFile lets write fill a file that appears under its name only when it is whole. An interrupt leaves nothing of
 // it. The umask decides its mode. A link stays, and its target is written. A device or a pipe is written as it is.
 func WriteFile(file string, write func(io.Writer) error) (err error) {
-	typed := file
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target
-	}
 	switch info, err := os.Stat(file); {
-	case err != nil: // there is none yet; a pipe behind a link has no path
-		if info, err := os.Stat(typed); err == nil && !info.Mode().IsRegular() {
-			return writeInto(typed, write)
-		}
+	case err != nil: // there is none yet
 	case info.IsDir():
-		return &fs.PathError{Op: "write", Path: typed, Err: syscall.EISDIR}
+		return &fs.PathError{Op: "write", Path: file, Err: syscall.EISDIR}
 	case !info.Mode().IsRegular():
 		return writeInto(file, write)
 	}
-	temp, err := unfinishedFile(file)
+	whole := file
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		whole = target
+	}
+	temp, err := unfinishedFile(whole)
 	if fault, ok := errors.AsType[*fs.PathError](err); ok {
-		fault.Path = typed // no word of a name that nobody has typed
+		fault.Path = file // no word of a name that nobody has typed
 	}
 	if err != nil {
 		return err
@@ -76,7 +73,7 @@ func WriteFile(file string, write func(io.Writer) error) (err error) {
 	if err := errors.Join(buffered.Flush(), temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(temp.Name(), file)
+	return os.Rename(temp.Name(), whole)
 }
 
 // unfinishedFile creates a file beside another. os.CreateTemp does not ask the umask.
