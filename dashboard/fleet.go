@@ -75,13 +75,20 @@ func bottleneck(n now) verdict {
 	return verdict{Kind: "well", Text: fmt.Sprintf("Fetching and processing are in balance: processing is idle %s of the time.", percent(f.Starved))}
 }
 
-// paceRows say how many fetches are under way in a running crawl, and what limits its pace.
+// paceRows say how many fetches are under way in a running crawl, what limits its pace, and how far its index and its
+// sinks are behind.
 func paceRows(n now) []Row {
 	if !n.running() {
 		return nil
 	}
-	return []Row{{"fetches", fmt.Sprintf("%s under way, %s allowed", units.Count(int64(n.Fleet.Active)), units.Count(int64(n.Fleet.Allowed)))},
-		{"pace", bottleneck(n).Text}}
+	rows := []Row{
+		{"fetches", fmt.Sprintf("%s under way, %s allowed", units.Count(int64(n.Fleet.Active)), units.Count(int64(n.Fleet.Allowed)))},
+		{"pace", bottleneck(n).Text},
+	}
+	for _, one := range n.Fleet.Consumers {
+		rows = append(rows, Row{"not yet read by " + one.Name, units.Plural(one.Queue, "record")})
+	}
+	return rows
 }
 
 // curveChart draws the greatest length of the queue at which one more fetcher is switched on.

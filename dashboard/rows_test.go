@@ -56,9 +56,10 @@ func TestRowsOfEnd(t *testing.T) {
 // polite crawl, processing has nothing to do most of the time.
 func TestRowsOfPace(t *testing.T) {
 	rows, err := Rows(strings.NewReader(`{"state":"crawling","fleet":{"rule":"auto","allowed":256,"active":1,"queue_places":34,"service_rate_pages_per_s":900,
-		"starvation":1,"starved_s":18.1,"gamma_pages_per_s":90000,"cost_pages_per_s":90000}}`))
+		"consumers":[{"name":"index","queue_records":12345}],"starvation":1,"starved_s":18.1,"gamma_pages_per_s":90000,"cost_pages_per_s":90000}}`))
 	want := []Row{{"state", "crawling"}, {"fetches", "1 under way, 256 allowed"},
-		{"pace", "The sites set the pace: no more of them may be asked now, and this machine is idle 100 % of the time."}}
+		{"pace", "The sites set the pace: no more of them may be asked now, and this machine is idle 100 % of the time."},
+		{"not yet read by index", "12,345 records"}}
 	if err != nil || !slices.Equal(rows, want) {
 		t.Errorf("%v, %v, want %v", rows, err, want)
 	}

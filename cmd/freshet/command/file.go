@@ -93,9 +93,8 @@ func writeInto(file string, write func(io.Writer) error) error {
 		return err
 	}
 	buffered := bufio.NewWriterSize(out, 1<<20)
-	if err := write(buffered); err != nil {
-		out.Close()
-		return err
+	if err = write(buffered); err == nil {
+		err = buffered.Flush()
 	}
-	return errors.Join(buffered.Flush(), out.Close())
+	return errors.Join(err, out.Close())
 }

@@ -63,7 +63,7 @@ func TestWriteFileIntoDescriptor(t *testing.T) {
 	if err := WriteFile(link, says); err != nil {
 		t.Fatal(err)
 	}
-	writer.Close()
+	_ = writer.Close()
 	if got, err := io.ReadAll(reader); err != nil || string(got) != "said\n" {
 		t.Errorf("the pipe has %q, %v", got, err)
 	}
