@@ -305,17 +305,23 @@ func textLines(t *testing.T, name string) map[string]sink.Document {
 	return lines
 }
 
-// TestDamagedPDF holds that a page that claims to be a PDF has no text, which is no fault of the server.
-func TestDamagedPDF(t *testing.T) {
+// crawledPage crawls a page of that content type and body. It returns the page's address and the data directory.
+func crawledPage(t *testing.T, contentType, body string) (page, dir string) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/pdf")
-		fmt.Fprint(w, "%PDF-1.7 and garbage")
+		w.Header().Set("Content-Type", contentType)
+		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(web.Close)
-	dir := filepath.Join(t.TempDir(), "data")
-	freshet(t, 0, "crawl", web.URL+"/a.pdf", "--data", dir, "--allow-private", "--delay", "0s", "--listen", "", "--quiet")
-	_, said := freshet(t, 1, "text", "--data", dir, web.URL+"/a.pdf")
-	want := "freshet: not found: no text: " + web.URL + "/a.pdf: unreadable: it is no PDF, or damaged (freshet cat writes its bytes)\n"
+	page, dir = web.URL+"/page", filepath.Join(t.TempDir(), "data")
+	freshet(t, 0, "crawl", page, "--data", dir, "--allow-private", "--delay", "0s", "--listen", "", "--quiet")
+	return page, dir
+}
+
+// TestDamagedPDF holds that a page that claims to be a PDF has no text, which is no fault of the server.
+func TestDamagedPDF(t *testing.T) {
+	page, dir := crawledPage(t, "application/pdf", "%PDF-1.7 and garbage")
+	_, said := freshet(t, 1, "text", "--data", dir, page)
+	want := "freshet: not found: no text: " + page + ": unreadable: it is no PDF, or damaged (freshet cat writes its bytes)\n"
 	if said != want {
 		t.Errorf("%q: want %q", said, want)
 	}
@@ -323,14 +329,8 @@ func TestDamagedPDF(t *testing.T) {
 
 // TestHistoryIsHarmless holds that a server cannot steer the terminal of whoever reads a page's history.
 func TestHistoryIsHarmless(t *testing.T) {
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; a=\x1b]0;b\x07")
-		fmt.Fprint(w, "<p>words")
-	}))
-	t.Cleanup(web.Close)
-	dir := filepath.Join(t.TempDir(), "data")
-	freshet(t, 0, "crawl", web.URL+"/", "--data", dir, "--allow-private", "--delay", "0s", "--listen", "", "--quiet")
-	said, _ := freshet(t, 0, "history", "--data", dir, web.URL+"/")
+	page, dir := crawledPage(t, "text/html; a=\x1b]0;b\x07", "<p>words")
+	said, _ := freshet(t, 0, "history", "--data", dir, page)
 	if strings.ContainsAny(said, "\x1b\x07") || !strings.Contains(said, "text/html; a=\uFFFD]0;b\uFFFD") {
 		t.Errorf("%q", said)
 	}

@@ -66,11 +66,10 @@ func WriteFile(file string, write func(io.Writer) error) (err error) {
 			os.Remove(temp.Name())
 		}
 	}()
-	buffered := bufio.NewWriterSize(temp, 1<<20)
-	if err := write(buffered); err != nil {
+	if err := fill(temp, write); err != nil {
 		return err
 	}
-	if err := errors.Join(buffered.Flush(), temp.Sync(), temp.Close()); err != nil {
+	if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp.Name(), whole)
@@ -92,9 +91,14 @@ func writeInto(file string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	buffered := bufio.NewWriterSize(out, 1<<20)
-	if err = write(buffered); err == nil {
-		err = buffered.Flush()
+	return errors.Join(fill(out, write), out.Close())
+}
+
+// fill lets write fill an open file, with a buffer.
+func fill(file *os.File, write func(io.Writer) error) error {
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	if err := write(buffered); err != nil {
+		return err
 	}
-	return errors.Join(err, out.Close())
+	return buffered.Flush()
 }
